@@ -1,0 +1,86 @@
+'use strict';
+// The import matrix of docs/architecture.md, executable. A lib may import the libs listed beside it
+// and nothing else of ours; everything enters a lib through its index.ts.
+
+const ALLOWED = {
+  protocol: [],
+  'kv-index': [],
+  'plugin-api': ['protocol'],
+  'plugin-host': ['protocol', 'plugin-api'],
+  config: ['protocol'],
+  auth: ['protocol', 'plugin-api'],
+  upstream: ['protocol', 'plugin-api'],
+  registry: ['protocol', 'plugin-api'],
+  engine: ['protocol', 'plugin-api', 'plugin-host'],
+  observability: ['protocol', 'plugin-api', 'plugin-host'],
+  policy: ['protocol', 'plugin-api', 'plugin-host', 'kv-index'],
+  proxy: ['protocol', 'plugin-api', 'plugin-host', 'registry', 'policy', 'upstream'],
+  testing: ['protocol', 'plugin-api'],
+};
+
+module.exports = {
+  forbidden: [
+    ...Object.entries(ALLOWED).map(([lib, allowed]) => ({
+      name: `lib-${lib}`,
+      severity: 'error',
+      comment: `libs/${lib} may import only: ${allowed.join(', ') || 'nothing of ours'}`,
+      from: { path: `^libs/${lib}/src`, pathNot: '\\.spec\\.ts$' },
+      to: {
+        path: '^libs/',
+        pathNot: [`^libs/${lib}/`, ...allowed.map((name) => `^libs/${name}/`)],
+      },
+    })),
+    {
+      name: 'core-is-framework-free',
+      severity: 'error',
+      comment: 'Laws live in core/ as plain TypeScript.',
+      from: { path: '^libs/[^/]+/src/core/', pathNot: '\\.spec\\.ts$' },
+      to: {
+        path: [
+          'node_modules/(@nestjs|rxjs|fastify|undici|pino|prom-client|class-)',
+          '^libs/([^/]+)/src/(?!core/|index\\.ts$)',
+        ],
+      },
+    },
+    {
+      name: 'core-takes-only-types-from-plugin-api',
+      severity: 'error',
+      comment: 'plugin-api carries Nest decorators; core may use its types, never its values.',
+      from: { path: '^libs/[^/]+/src/core/', pathNot: '\\.spec\\.ts$' },
+      to: { path: '^libs/plugin-api/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'undici-only-in-upstream',
+      severity: 'error',
+      comment: 'One place speaks to engines; everyone else asks it.',
+      from: { path: '^(libs|src)/', pathNot: ['^libs/upstream/', '\\.spec\\.ts$'] },
+      to: { path: 'node_modules/undici' },
+    },
+    {
+      name: 'enter-by-the-front-door',
+      severity: 'error',
+      comment: 'Import a lib through its index.ts.',
+      from: { path: '^(libs/([^/]+)|src|test|bench|examples)/' },
+      to: { path: '^libs/[^/]+/src/.+', pathNot: ['^libs/$2/', '^libs/[^/]+/src/index\\.ts$'] },
+    },
+    {
+      name: 'libs-never-import-app',
+      severity: 'error',
+      from: { path: '^libs/' },
+      to: { path: '^(src|test|bench|examples)/' },
+    },
+    {
+      name: 'nothing-imports-leaves',
+      severity: 'error',
+      from: { path: '^(src|libs|bench)/' },
+      to: { path: '^(examples|clients|test)/' },
+    },
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: { extensions: ['.ts', '.js', '.json'] },
+  },
+};

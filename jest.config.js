@@ -1,0 +1,38 @@
+'use strict';
+// Plain JavaScript: Jest needs no loader to read it.
+
+const swc = [
+  '@swc/jest',
+  {
+    sourceMaps: 'inline',
+    module: { type: 'commonjs' },
+    jsc: {
+      target: 'es2022',
+      keepClassNames: true,
+      parser: { syntax: 'typescript', decorators: true },
+      transform: { legacyDecorator: true, decoratorMetadata: true },
+    },
+  },
+];
+
+const project = (displayName, testMatch) => ({
+  displayName,
+  rootDir: __dirname,
+  testEnvironment: 'node',
+  testMatch,
+  transform: { '^.+\\.ts$': swc },
+  moduleFileExtensions: ['ts', 'js', 'json'],
+  moduleNameMapper: { '^@smg/([^/]+)$': '<rootDir>/libs/$1/src' },
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  setupFiles: ['reflect-metadata'],
+});
+
+module.exports = {
+  testTimeout: 20_000,
+  projects: [
+    project('unit', ['<rootDir>/{src,libs}/**/*.spec.ts', '<rootDir>/bench/**/*.spec.ts']),
+    project('e2e', ['<rootDir>/test/e2e/**/*.e2e-spec.ts']),
+    project('plugin', ['<rootDir>/test/plugin/**/*.spec.ts']),
+    project('contract', ['<rootDir>/test/contract/**/*.spec.ts']),
+  ],
+};

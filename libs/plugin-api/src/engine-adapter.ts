@@ -1,0 +1,56 @@
+import { defineExtensionPoint } from './extension-point';
+
+/** One answer of an engine to a discovery question. */
+export interface EngineAnswer {
+  readonly status: number;
+  /** Parsed JSON; undefined when the body is not JSON. */
+  readonly json: unknown;
+}
+
+/** Asks the engine under discovery; bearer key and deadline are the gateway's concern. */
+export type AskEngine = (path: string) => Promise<EngineAnswer>;
+
+/** What discovery learned. */
+export interface EngineFacts {
+  /** Become worker labels; labels an operator gave win over these. Empty values are left out. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly contextLength?: number;
+  /** Capability names of the model card, such as `chat`, `generate`, `embeddings`. */
+  readonly modelType?: readonly string[];
+  readonly architectures?: readonly string[];
+}
+
+/** How an engine gives itself away when an operator has not named it. */
+export interface EngineRecognition {
+  /** Values of `owned_by` in its `/v1/models`. */
+  readonly ownedBy: readonly string[];
+  /** A path whose 2xx answer identifies the engine when no owner matched. */
+  readonly path?: string;
+  /** Ascending order in which paths are tried. */
+  readonly order: number;
+}
+
+/**
+ * What the gateway knows about one kind of engine. SGLang and vLLM are written against this
+ * interface; no engine name appears outside `libs/engine`.
+ */
+export interface EngineAdapter {
+  /** `runtime_type` of workers, such as `sglang`; unique. */
+  readonly name: string;
+  readonly recognition: EngineRecognition;
+  /** Reads metadata. A rejection is tolerated: the worker is registered with what is known. */
+  discover(ask: AskEngine): Promise<EngineFacts>;
+}
+
+/** Register an {@link EngineAdapter}. */
+export const ENGINE_ADAPTER = defineExtensionPoint<EngineAdapter>('smg:engine-adapter');
+
+/** All adapters of this process. Token: {@link ENGINE_CATALOG}. */
+export interface EngineCatalog {
+  /** In recognition order. */
+  all(): readonly EngineAdapter[];
+  byName(name: string): EngineAdapter | undefined;
+}
+
+/** Service token of the {@link EngineCatalog}; provided globally by EngineModule. */
+export const ENGINE_CATALOG = 'smg:engine-catalog';

@@ -1,0 +1,69 @@
+export {
+  defineExtensionPoint,
+  type ExtensionFactory,
+  type ExtensionPoint,
+} from './extension-point';
+export { CANDIDATE_FILTER, type CandidateFilter } from './candidate-filter';
+export {
+  ROUTING_POLICY,
+  type RoutingPolicy,
+  type RoutingPolicyFactory,
+  type RoutingPolicyParameters,
+} from './routing-policy';
+export {
+  ENGINE_ADAPTER,
+  ENGINE_CATALOG,
+  type AskEngine,
+  type EngineAdapter,
+  type EngineAnswer,
+  type EngineCatalog,
+  type EngineFacts,
+  type EngineRecognition,
+} from './engine-adapter';
+export { READINESS_CHECK, type ReadinessCheck } from './readiness-check';
+export {
+  RESPONSE_INTERCEPTOR,
+  ResponseInterceptor,
+  attachedInterceptors,
+} from './response-interceptor';
+export { type Exchange, type ResponseHead } from './exchange';
+export {
+  type NoCandidatesCause,
+  type SelectionContext,
+  type SelectionLeg,
+  type SelectionOutcome,
+} from './selection';
+export {
+  WORKER_DIRECTORY,
+  type WorkerDirectory,
+  type WorkerPoolView,
+  type WorkerView,
+} from './worker-view';
+export {
+  WORKER_EVENTS,
+  type WorkerEvent,
+  type WorkerEventListener,
+  type WorkerEvents,
+} from './worker-events';
+export {
+  WORKER_CALLER,
+  WorkerCallError,
+  type WorkerAnswer,
+  type WorkerCall,
+  type WorkerCallFailure,
+  type WorkerCaller,
+} from './worker-caller';
+export {
+  METRICS,
+  type CounterCell,
+  type GaugeCell,
+  type HistogramCell,
+  type MetricFamily,
+  type Metrics,
+  type MetricSpec,
+} from './metrics';
+export { REQUEST_OBSERVER, type RequestObserver, type RequestRecord } from './request-observer';
+export { SERVING_AUTH, type ServingAuth, type ServingDecision } from './serving-auth';
+export { LIFECYCLE, type Lifecycle } from './lifecycle';
+export { PLUGIN_API_VERSION } from './version';
+export { ControlPlane, DataPlane, PLANE_METADATA, Public, type Plane } from './decorators/planes';

@@ -1,0 +1,16 @@
+/** Decision about a request to the serving plane. */
+export type ServingDecision =
+  | {
+      readonly allowed: true;
+      /** Keys are configured, so the client's Authorization is consumed and never forwarded. */
+      readonly consumesAuthorization: boolean;
+    }
+  | { readonly allowed: false; readonly message: string };
+
+/** Decides from the Authorization header; synchronous, no I/O. Token: {@link SERVING_AUTH}. */
+export interface ServingAuth {
+  decide(authorization: string | undefined): ServingDecision;
+}
+
+/** Service token of {@link ServingAuth}; provided globally by AuthModule. */
+export const SERVING_AUTH = 'smg:serving-auth';

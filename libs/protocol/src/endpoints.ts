@@ -1,0 +1,15 @@
+/** `endpoint` label values of the router metrics. */
+export type Endpoint =
+  | 'chat'
+  | 'generate'
+  | 'completions'
+  | 'responses'
+  | 'rerank'
+  | 'embeddings'
+  | 'classify'
+  | 'messages'
+  /** Information routes relayed from one ready worker. */
+  | 'info';
+
+/** Model name that stands for "any model": the default of `/generate`. */
+export const UNKNOWN_MODEL = 'unknown';

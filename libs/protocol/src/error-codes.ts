@@ -1,0 +1,103 @@
+/**
+ * The one table of error codes the gateway mints. `docs/reference/errors.md` lists exactly these
+ * (a contract test compares both ways). Codes are stable API; statuses follow the SMG contract and
+ * the decisions listed in docs/reference/compatibility.md.
+ */
+
+/** Level an occurrence is logged at. */
+export type ErrorLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** What one code means on the wire. */
+export interface ErrorCodeEntry {
+  /** HTTP status sent with the code. */
+  readonly status: number;
+  readonly level: ErrorLevel;
+  /** One sentence for the reference page. */
+  readonly meaning: string;
+}
+
+const entry = (status: number, level: ErrorLevel, meaning: string): ErrorCodeEntry => ({
+  status,
+  level,
+  meaning,
+});
+
+export const ERROR_CODES = {
+  json_parse_error: entry(
+    400,
+    'info',
+    'The body is not JSON, or a field the gateway routes by is missing or has the wrong type.',
+  ),
+  missing_model: entry(400, 'info', 'The request names no model and no default router serves it.'),
+  invalid_request: entry(400, 'info', 'The request cannot be understood as sent.'),
+  request_body_aborted: entry(400, 'info', 'The client closed before its body was complete.'),
+  invalid_api_key: entry(401, 'info', 'The serving key is missing or unknown.'),
+  model_not_found: entry(404, 'info', 'No registered worker serves this model.'),
+  request_body_stalled: entry(408, 'info', 'The client paused its upload for too long.'),
+  request_body_too_large: entry(413, 'info', 'The body is larger than --max-payload-size.'),
+  internal_error: entry(500, 'error', 'A fault of the gateway itself; the log has the cause.'),
+  filter_failed: entry(500, 'error', 'A candidate filter threw; the request was refused.'),
+  policy_failed: entry(
+    500,
+    'error',
+    'A routing policy threw or returned a worker it was not given.',
+  ),
+  read_response_failed: entry(500, 'warn', "A worker's information answer could not be read."),
+  read_response_body_failed: entry(
+    500,
+    'warn',
+    "The worker's answer broke off after its head and before anything was sent on.",
+  ),
+  call_upstream_request_error: entry(
+    502,
+    'warn',
+    'The worker could not be reached, or closed before it answered.',
+  ),
+  upstream_invalid_response: entry(502, 'warn', "The worker's answer is not valid HTTP."),
+  upstream_empty_response: entry(
+    502,
+    'warn',
+    'The worker answered a streaming request with success and no body.',
+  ),
+  upstream_response_too_large: entry(
+    502,
+    'warn',
+    "The worker's answer is larger than --max-payload-size.",
+  ),
+  upstream_stream_truncated: entry(
+    502,
+    'warn',
+    'Sent as the last event of a stream whose worker died: the answer is incomplete.',
+  ),
+  no_available_workers: entry(
+    503,
+    'warn',
+    'Workers serve this model, but none can take the request now.',
+  ),
+  no_workers: entry(503, 'warn', 'No worker is ready.'),
+  workers_filtered: entry(
+    503,
+    'warn',
+    "Workers are available, but this request's own requirements exclude all of them.",
+  ),
+  connection_limit_reached: entry(
+    503,
+    'warn',
+    'The process is near its limit of open files; retry elsewhere or later.',
+  ),
+  call_upstream_timeout: entry(504, 'warn', 'The worker did not answer within the deadline.'),
+} as const satisfies Record<string, ErrorCodeEntry>;
+
+/** A code of the table. */
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Codes of the worker API, which has its own envelope `{"error","code"}`. */
+export const WORKER_API_CODES = {
+  BAD_REQUEST: entry(400, 'info', 'The URL, the id or a field is not acceptable.'),
+  WORKER_NOT_FOUND: entry(404, 'info', 'No worker and no pending registration has this id.'),
+  WORKER_ALREADY_EXISTS: entry(409, 'info', 'A worker with this URL is already registered.'),
+  INTERNAL_SERVER_ERROR: entry(500, 'error', 'The job queue is full or closed.'),
+} as const satisfies Record<string, ErrorCodeEntry>;
+
+/** A code of the worker API. */
+export type WorkerApiCode = keyof typeof WORKER_API_CODES;

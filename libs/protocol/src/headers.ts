@@ -1,0 +1,28 @@
+/**
+ * Header names of the gateway's own wire, lower case, one constant each.
+ * Source: the SMG header index; every `x-smg-*` name a client, an engine or a dashboard may meet.
+ */
+
+/** Every header with this prefix belongs to the gateway: neither client nor engine can set one. */
+export const SMG_PREFIX = 'x-smg-';
+
+/** Out: URL (with `@rank`) of the worker that produced the answer. */
+export const ROUTED_WORKER_ID = 'x-smg-routed-worker-id';
+/** Out: stable code of an error the gateway made itself. */
+export const ERROR_CODE = 'x-smg-error-code';
+/** In, forwarded: routing (sticky) key. */
+export const ROUTING_KEY = 'x-smg-routing-key';
+/** In: comma list of u32 token ids, a hint for prefix matching. */
+export const ROUTING_TOKENS = 'x-smg-routing-tokens';
+/** In: index of a worker in the caller's unfiltered slice. */
+export const TARGET_WORKER = 'x-smg-target-worker';
+
+/** Out (and the first default source in): request id. */
+export const REQUEST_ID = 'x-request-id';
+/** Headers read for a request id when `--request-id-headers` is not given, in order. */
+export const DEFAULT_REQUEST_ID_HEADERS: readonly string[] = [
+  'x-request-id',
+  'x-correlation-id',
+  'x-trace-id',
+  'request-id',
+];
