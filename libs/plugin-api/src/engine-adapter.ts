@@ -28,6 +28,11 @@ export interface EngineRecognition {
   readonly path?: string;
   /** Ascending order in which paths are tried. */
   readonly order: number;
+  /**
+   * Takes an engine nobody recognised: `answers` when it has a model list of an unknown owner,
+   * `silent` when it answered no question at all. The first adapter in order that says so is taken.
+   */
+  readonly fallback?: 'answers' | 'silent';
 }
 
 /**
