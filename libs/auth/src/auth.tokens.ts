@@ -1,0 +1,2 @@
+/** Token of the {@link AuthOptions} given to `AuthModule.forRoot`. */
+export const AUTH_OPTIONS = 'smg:auth-options';
