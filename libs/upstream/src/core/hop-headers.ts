@@ -1,0 +1,135 @@
+import { ROUTING_KEY, SMG_PREFIX } from '@smg/protocol';
+
+/** Characters a field value may hold; anything else could end the line or the field. */
+const LEGAL_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Client headers an engine gets to see, beside the `x-request-id-` family and Authorization. */
+const FORWARDED: ReadonlySet<string> = new Set([
+  'x-request-id',
+  'x-correlation-id',
+  'traceparent',
+  'tracestate',
+  ROUTING_KEY,
+]);
+
+const FORWARDED_PREFIX = 'x-request-id-';
+
+/** Headers that describe one connection, or that only the gateway may say. */
+const NEVER_RELAYED: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'trailers',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  // The gateway answers with the id of the request, whatever the engine calls it.
+  'x-request-id',
+]);
+
+/** What decides the Authorization an engine sees. */
+export interface RequestCredentials {
+  /** The client's header may go on; false when serving keys consumed it. */
+  readonly passAuthorization: boolean;
+  /** The worker's own key. */
+  readonly workerKey: string | undefined;
+}
+
+/**
+ * Header list of a request to an engine. Framing is left to the HTTP client, which writes exactly one
+ * Content-Length; so the list holds no framing header, whatever the client sent.
+ * @param headers flat list from the client, names in lower case.
+ * @param hasBody adds `content-type: application/json`, the one type inference routes carry.
+ */
+export function buildRequestHeaders(
+  headers: readonly string[],
+  credentials: RequestCredentials,
+  hasBody: boolean,
+): string[] {
+  const out = ['accept-encoding', 'identity'];
+  if (hasBody) out.push('content-type', 'application/json');
+  let authorization: string | undefined;
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] ?? '';
+    const value = headers[i + 1] ?? '';
+    if (name === 'authorization') {
+      if (credentials.passAuthorization && LEGAL_VALUE.test(value)) authorization ??= value;
+    } else if (isForwarded(name) && LEGAL_VALUE.test(value)) {
+      out.push(name, value);
+    }
+  }
+  if (authorization === undefined && credentials.workerKey !== undefined) {
+    const own = `Bearer ${credentials.workerKey}`;
+    if (LEGAL_VALUE.test(own)) authorization = own;
+  }
+  if (authorization !== undefined) out.push('authorization', authorization);
+  return out;
+}
+
+function isForwarded(name: string): boolean {
+  // Every forwarded name starts with x or t: most headers are settled by one character.
+  const first = name.charCodeAt(0);
+  if (first !== 0x78 && first !== 0x74) return false;
+  return FORWARDED.has(name) || (name.startsWith(FORWARDED_PREFIX) && isToken(name));
+}
+
+function isToken(name: string): boolean {
+  return /^[!#$%&'*+\-.^_`|~0-9a-z]+$/.test(name);
+}
+
+/** Response headers to relay, and what they say about the body. */
+export interface RelayHeaders {
+  /** Flat list; repeats kept, original spelling. No framing header. */
+  readonly headers: string[];
+  /** From a single valid Content-Length; -1 when absent. */
+  readonly contentLength: number;
+  readonly chunked: boolean;
+  readonly eventStream: boolean;
+}
+
+/**
+ * Headers of an engine's answer for the client: without hop-by-hop headers, those `Connection` names,
+ * and every `x-smg-*`. Content-Length is left out too; the relay states it again when it still holds.
+ */
+export function readResponseHeaders(raw: readonly string[]): RelayHeaders {
+  const headers: string[] = [];
+  let named: Set<string> | undefined;
+  let contentLength = -1;
+  let chunked = false;
+  let eventStream = false;
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    if (raw[i]?.length === 10 && raw[i]?.toLowerCase() === 'connection') {
+      named = addNamed(named, raw[i + 1] ?? '');
+    }
+  }
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const original = raw[i] ?? '';
+    const value = raw[i + 1] ?? '';
+    const name = original.toLowerCase();
+    if (name === 'content-length') {
+      contentLength = /^\d{1,15}$/.test(value) ? Number(value) : -1;
+      continue;
+    }
+    if (name === 'transfer-encoding') chunked = true;
+    if (NEVER_RELAYED.has(name) || name.startsWith(SMG_PREFIX)) continue;
+    if (named?.has(name) === true || !LEGAL_VALUE.test(value)) continue;
+    if (name === 'content-type') eventStream = /^\s*text\/event-stream\b/i.test(value);
+    headers.push(original, value);
+  }
+  return { headers, contentLength, chunked, eventStream };
+}
+
+function addNamed(named: Set<string> | undefined, value: string): Set<string> | undefined {
+  let set = named;
+  for (const part of value.split(',')) {
+    const name = part.trim().toLowerCase();
+    if (name === '' || name === 'close' || name === 'keep-alive') continue;
+    set ??= new Set();
+    set.add(name);
+  }
+  return set;
+}

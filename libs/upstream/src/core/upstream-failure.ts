@@ -1,0 +1,79 @@
+/** Why an exchange with an engine failed. */
+export type UpstreamFailureKind =
+  /** No connection: refused, unreachable, name unknown, connect timed out, TLS refused. */
+  | 'connect'
+  /** The connection ended or was reset before the answer was complete. */
+  | 'reset'
+  /** The answer is not HTTP/1.1, or has a status the gateway cannot relay. */
+  | 'invalid';
+
+/** A failed exchange. `message` is safe to log and to send: no credentials, no stack. */
+export interface UpstreamFailure {
+  readonly kind: UpstreamFailureKind;
+  readonly message: string;
+  /** The client library's error, for the log. */
+  readonly cause?: unknown;
+}
+
+/** Codes of the socket and of undici that mean "never connected". */
+const CONNECT_CODES: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EHOSTDOWN',
+  'ENETDOWN',
+  'EADDRNOTAVAIL',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EMFILE',
+  'ENFILE',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_CLOSED',
+  'UND_ERR_DESTROYED',
+]);
+
+const INVALID_CODES: ReadonlySet<string> = new Set([
+  'UND_ERR_HEADERS_OVERFLOW',
+  'UND_ERR_INVALID_ARG',
+]);
+
+function textOf(error: unknown, key: 'code' | 'message'): string {
+  if (typeof error !== 'object' || error === null) return '';
+  const value = (error as Record<string, unknown>)[key];
+  return typeof value === 'string' ? value : '';
+}
+
+/** Several addresses tried: the first error says more than the wrapper. */
+function innermost(error: unknown): unknown {
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors[0];
+  return error;
+}
+
+/**
+ * Sorts an error of the HTTP client.
+ * @param connected whether the request was written to a connected socket.
+ */
+export function classifyUpstreamError(error: unknown, connected: boolean): UpstreamFailure {
+  const inner = innermost(error);
+  const code = textOf(inner, 'code');
+  const text = textOf(inner, 'message');
+  if (code.startsWith('HPE_') || INVALID_CODES.has(code)) {
+    return { kind: 'invalid', message: 'the answer is not valid HTTP', cause: error };
+  }
+  if (text === 'bad response' || text === 'bad upgrade') {
+    return { kind: 'invalid', message: `unexpected protocol switch (${text})`, cause: error };
+  }
+  if (!connected || CONNECT_CODES.has(code)) {
+    return { kind: 'connect', message: describe('cannot connect', code), cause: error };
+  }
+  return { kind: 'reset', message: describe('connection lost', code), cause: error };
+}
+
+function describe(what: string, code: string): string {
+  return code === '' ? what : `${what} (${code})`;
+}
+
+/** Whether a status can be relayed. 1xx are handled before; outside 200..599 nothing is meant. */
+export function isRelayableStatus(status: number): boolean {
+  return status >= 200 && status <= 599;
+}

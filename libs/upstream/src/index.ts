@@ -1,0 +1,16 @@
+export {
+  buildRequestHeaders,
+  readResponseHeaders,
+  type RelayHeaders,
+  type RequestCredentials,
+} from './core/hop-headers';
+export { type UpstreamFailure, type UpstreamFailureKind } from './core/upstream-failure';
+export { UPSTREAM_OPTIONS, type UpstreamOptions } from './upstream.options';
+export {
+  UPSTREAM_TRANSPORT,
+  type UpstreamCall,
+  type UpstreamHandler,
+  type UpstreamRequest,
+  type UpstreamTransport,
+} from './upstream.transport';
+export { UpstreamModule } from './upstream.module';

@@ -1,0 +1,144 @@
+import { type Dispatcher } from 'undici';
+import { classifyUpstreamError, isRelayableStatus } from './core/upstream-failure';
+import { type PooledClient } from './engine.pool';
+import { type UpstreamPool } from './upstream.pool';
+import {
+  type UpstreamCall,
+  type UpstreamHandler,
+  type UpstreamRequest,
+} from './upstream.transport';
+
+/**
+ * One exchange on one pooled connection: undici's handler on one side, {@link UpstreamHandler} on the
+ * other. A single object per exchange and no closure per chunk; the older handler form is used because
+ * it hands over raw header lists, which keep repeats and spelling.
+ *
+ * The single resend: a pooled connection may have been closed by the engine a moment before the
+ * request was written. Such a request is written once more on a new connection, and only if the socket
+ * had served before and not one byte of an answer was seen; otherwise the engine may have begun.
+ */
+export class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
+  private entry: PooledClient | undefined;
+  private resumeReading: (() => void) | undefined;
+  private started = false;
+  private answered = false;
+  private settled = false;
+  private resent = false;
+  private starting = false;
+
+  constructor(
+    private readonly pool: UpstreamPool,
+    private readonly request: UpstreamRequest,
+    private readonly handler: UpstreamHandler,
+  ) {}
+
+  start(fresh: boolean): void {
+    const { request } = this;
+    this.started = false;
+    this.answered = false;
+    this.starting = true;
+    try {
+      const pool = this.pool.of(request.baseUrl);
+      const entry = pool.acquire(fresh);
+      this.entry = entry;
+      entry.client.dispatch(
+        {
+          path: pool.prefix + request.path,
+          method: request.method,
+          headers: request.headers as string[],
+          body: request.body,
+        },
+        this,
+      );
+    } catch (error) {
+      this.onError(error as Error);
+    }
+    this.starting = false;
+  }
+
+  abort(): void {
+    if (this.settled) return;
+    this.settled = true;
+    this.discard();
+  }
+
+  resume(): void {
+    if (!this.settled) this.resumeReading?.();
+  }
+
+  onConnect(): void {
+    this.started = true;
+  }
+
+  onResponseStarted(): void {
+    this.answered = true;
+  }
+
+  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
+    if (this.settled) return true;
+    if (!isRelayableStatus(status)) {
+      // 102 and 103 are interim; 101 was not asked for, and below 100 or above 599 means nothing.
+      if (status !== 101 && status >= 100 && status < 200) return true;
+      this.fail('invalid', `the engine answered with status ${status}`);
+      return true;
+    }
+    this.resumeReading = resume;
+    const headers = new Array<string>(rawHeaders.length);
+    for (let i = 0; i < rawHeaders.length; i += 1)
+      headers[i] = rawHeaders[i]?.toString('latin1') ?? '';
+    this.handler.onHead(status, headers);
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    return this.settled || this.handler.onData(chunk);
+  }
+
+  onComplete(): void {
+    if (this.settled) return;
+    this.settled = true;
+    const entry = this.entry;
+    this.entry = undefined;
+    if (entry !== undefined) entry.pool.release(entry);
+    this.handler.onEnd();
+  }
+
+  onError(error: Error): void {
+    if (this.settled) return;
+    if (this.starting) {
+      // Refused before anything was sent; the caller does not hold this call yet.
+      process.nextTick(() => {
+        this.onError(error);
+      });
+      return;
+    }
+    const stale = this.started && !this.answered && (this.entry?.served ?? 0) > 0;
+    this.discard();
+    const failure = classifyUpstreamError(error, this.started);
+    if (
+      stale &&
+      failure.kind === 'reset' &&
+      !this.resent &&
+      this.request.freshConnection !== true
+    ) {
+      this.resent = true;
+      this.handler.onResend?.();
+      this.start(true);
+      return;
+    }
+    this.settled = true;
+    this.handler.onError(failure);
+  }
+
+  private fail(kind: 'invalid', message: string): void {
+    this.settled = true;
+    this.discard();
+    this.handler.onError({ kind, message });
+  }
+
+  private discard(): void {
+    const entry = this.entry;
+    this.entry = undefined;
+    if (entry !== undefined) entry.pool.discard(entry);
+  }
+}

@@ -1,0 +1,25 @@
+import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { WORKER_CALLER } from '@smg/plugin-api';
+import { UndiciTransport } from './undici.transport';
+import { UndiciWorkerCaller } from './undici.worker-caller';
+import { UPSTREAM_OPTIONS, type UpstreamOptions } from './upstream.options';
+import { UpstreamPool } from './upstream.pool';
+import { UPSTREAM_TRANSPORT } from './upstream.transport';
+
+/** Connections to engines; provides WORKER_CALLER and the data plane's transport everywhere. */
+@Global()
+@Module({})
+export class UpstreamModule {
+  static forRoot(options: UpstreamOptions): DynamicModule {
+    return {
+      module: UpstreamModule,
+      providers: [
+        { provide: UPSTREAM_OPTIONS, useValue: options },
+        UpstreamPool,
+        { provide: UPSTREAM_TRANSPORT, useClass: UndiciTransport },
+        { provide: WORKER_CALLER, useClass: UndiciWorkerCaller },
+      ],
+      exports: [WORKER_CALLER, UPSTREAM_TRANSPORT],
+    };
+  }
+}

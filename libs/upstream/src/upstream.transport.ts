@@ -1,0 +1,52 @@
+import { type UpstreamFailure } from './core/upstream-failure';
+
+/** Where and what to send. */
+export interface UpstreamRequest {
+  /** Base URL of the engine, without a rank; a path in it is a prefix. */
+  readonly baseUrl: string;
+  readonly method: string;
+  /** Raw path with query, starting with `/`. */
+  readonly path: string;
+  /** Flat list without framing headers. */
+  readonly headers: readonly string[];
+  readonly body: Buffer | null;
+  /** Never taken from the pool, so that it is never written to a dying socket; nor sent twice. */
+  readonly freshConnection?: boolean;
+}
+
+/**
+ * Hears one exchange: `onHead`, any number of `onData`, then exactly one of `onEnd` and `onError`.
+ * After {@link UpstreamCall.abort} nothing more is heard.
+ */
+export interface UpstreamHandler {
+  /** Status 200..599 and the headers as received; interim answers are skipped. */
+  onHead(status: number, rawHeaders: readonly string[]): void;
+  /** @returns false to stop reading until {@link UpstreamCall.resume}. */
+  onData(chunk: Buffer): boolean;
+  onEnd(): void;
+  onError(failure: UpstreamFailure): void;
+  /** The request is written again because a pooled connection had died under it. */
+  onResend?(): void;
+}
+
+/** A running exchange. */
+export interface UpstreamCall {
+  /** Closes the connection to the engine now. Safe at any time, any number of times. */
+  abort(): void;
+  /** Reads on after `onData` said false. */
+  resume(): void;
+}
+
+/** Sends requests to engines. Token: {@link UPSTREAM_TRANSPORT}. */
+export interface UpstreamTransport {
+  /**
+   * Starts an exchange. Handler callbacks never run before this returns, except that a request the
+   * client library refuses as malformed reports `onError` on the next tick.
+   */
+  dispatch(request: UpstreamRequest, handler: UpstreamHandler): UpstreamCall;
+  /** Sockets to engines now open or being opened; counted against the limit of open files. */
+  readonly openConnections: number;
+}
+
+/** Service token of the {@link UpstreamTransport}. */
+export const UPSTREAM_TRANSPORT = 'smg:upstream-transport';
