@@ -1,0 +1,20 @@
+export { MockEngine, type RequestHook } from './mock-engine/mock-engine';
+export { type EngineKind, type MockEngineOptions } from './mock-engine/mock-engine.options';
+export { type Behaviour, type Chunk, type Cut, type CutKind } from './mock-engine/behaviour';
+export { RecordedRequest } from './mock-engine/recorded-request';
+export { EngineCounters } from './mock-engine/engine-counters';
+export { type EngineState, type MemoryTag, type PauseMode } from './mock-engine/engine-state';
+export { MockTcpEngine, type TcpScript } from './mock-engine/mock-tcp-engine';
+export {
+  fakeWorker,
+  fakeWorkers,
+  type FakeWorker,
+  type FakeWorkerOptions,
+} from './fakes/fake-worker';
+export { FakeDirectory } from './fakes/fake-directory';
+export { FakeEvents } from './fakes/fake-events';
+export { FakeCaller, type FakeAnswer } from './fakes/fake-caller';
+export { FakeClock } from './fakes/fake-clock';
+export { FakeMetrics } from './fakes/fake-metrics';
+export { fakeContext, type FakeContextOptions } from './fakes/fake-context';
+export { fakeExchange, FakeHead, type FakeExchangeOptions } from './fakes/fake-exchange';

@@ -1,0 +1,28 @@
+import { type EngineKind } from '../mock-engine.options';
+import { RouteTable } from '../route-table';
+import { addChat } from './chat.routes';
+import { addSglangGenerate, addVllmGenerate } from './generate.routes';
+import { addMessages } from './messages.routes';
+import { addPooling } from './pooling.routes';
+import { addResponses } from './responses.routes';
+import { addSglangControl } from './sglang-control.routes';
+import { addSglangInfo } from './sglang-info.routes';
+import { addVllm } from './vllm-control.routes';
+
+/** Every route of one kind of engine. */
+export function routesOf(kind: EngineKind): RouteTable {
+  const table = new RouteTable();
+  addChat(table);
+  addMessages(table);
+  addResponses(table);
+  addPooling(table);
+  if (kind === 'vllm') {
+    addVllmGenerate(table);
+    addVllm(table);
+  } else {
+    addSglangGenerate(table);
+    addSglangInfo(table);
+    addSglangControl(table);
+  }
+  return table;
+}
