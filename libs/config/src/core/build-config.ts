@@ -1,0 +1,77 @@
+import { ConfigError } from './config-error';
+import { crossCheck } from './cross-checks';
+import { deepFreeze } from './deep-freeze';
+import { type GatewayConfig } from './gateway-config';
+import { type GivenValue } from './given-value';
+import { AVAILABLE_OPTIONS } from './option-table';
+import { type AnyOption, type InertOption } from './option';
+import { type Parsed } from './parsed';
+
+export interface BuildOptions {
+  /** Accept policy names that no built-in has, also when no `--plugin` is given. */
+  readonly pluginPolicies?: boolean;
+}
+
+export interface BuiltConfig {
+  readonly config: GatewayConfig;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * The one place where sources meet: the last good value of an option wins, so `given` is ordered
+ * file, environment, flags. Every value is read, also one that is overridden: a broken file is
+ * broken whatever the flags say.
+ * @throws ConfigError with every problem found.
+ */
+export function buildConfig(given: readonly GivenValue[], options: BuildOptions = {}): BuiltConfig {
+  const values = new Map<AnyOption, unknown>();
+  const labels = new Map<string, string>();
+  const problems: string[] = [];
+  const warnings: string[] = [];
+
+  for (const item of given) {
+    const { option, label } = item;
+    if (option.availability === 'unavailable') {
+      problems.push(`${label}: not available in this version`);
+      continue;
+    }
+    const parsed = read(item);
+    if (!parsed.ok) {
+      problems.push(`${label}: ${parsed.problem}`);
+      continue;
+    }
+    if (option.availability === 'inert') {
+      if (parsed.value !== false) warnings.push(inertWarning(option, label));
+      continue;
+    }
+    if (parsed.note !== undefined) warnings.push(`${label}: ${parsed.note}`);
+    values.set(option, parsed.value);
+    labels.set(option.flag, label);
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+
+  const config = assemble(values);
+  const conflicts = crossCheck(config, (flag) => labels.get(flag) ?? `--${flag}`, {
+    pluginPolicies: options.pluginPolicies === true || config.plugins.modules.length > 0,
+  });
+  if (conflicts.length > 0) throw new ConfigError(conflicts);
+  return { config, warnings };
+}
+
+function read({ option, raw }: GivenValue): Parsed<unknown> {
+  return raw.form === 'words' ? option.kind.fromArgs(raw.words) : option.kind.fromJson(raw.value);
+}
+
+function inertWarning(option: InertOption, label: string): string {
+  return `${label} has no effect: ${option.inertBecause}`;
+}
+
+function assemble(values: ReadonlyMap<AnyOption, unknown>): GatewayConfig {
+  const sections: Record<string, Record<string, unknown>> = {};
+  for (const option of AVAILABLE_OPTIONS) {
+    const [section = '', name = ''] = option.key.split('.', 2);
+    (sections[section] ??= {})[name] = values.has(option) ? values.get(option) : option.default;
+  }
+  // The table is what GatewayConfig is computed from, so the shapes agree by construction.
+  return deepFreeze(sections) as unknown as GatewayConfig;
+}

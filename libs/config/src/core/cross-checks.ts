@@ -1,0 +1,102 @@
+import { type GatewayConfig } from './gateway-config';
+import { BUILT_IN_POLICIES } from './options/routing.options';
+
+export interface CrossCheckOptions {
+  /** Policies of plug-ins may be named: they are looked up when the plug-ins are loaded. */
+  readonly pluginPolicies: boolean;
+}
+
+/** Problems that only two options together can have; `label` names an option as it was given. */
+export function crossCheck(
+  config: GatewayConfig,
+  label: (flag: string) => string,
+  options: CrossCheckOptions,
+): readonly string[] {
+  return [
+    ...checkPolicy(config, label, options),
+    ...checkPorts(config, label),
+    ...checkBackoff(config, label),
+    ...checkAliases(config, label),
+    ...checkKeys(config, label),
+  ];
+}
+
+type Label = (flag: string) => string;
+
+function checkPolicy(
+  { routing, workers }: GatewayConfig,
+  label: Label,
+  { pluginPolicies }: CrossCheckOptions,
+): readonly string[] {
+  const builtIn = (BUILT_IN_POLICIES as readonly string[]).includes(routing.policy);
+  if (!builtIn && !pluginPolicies) {
+    return [
+      `${label('policy')}: ${routing.policy} is not one of ${BUILT_IN_POLICIES.join(', ')}; other names need a --plugin`,
+    ];
+  }
+  if (routing.policy === 'cache_aware' && routing.evictionIntervalSecs === 0) {
+    return [`${label('eviction-interval')}: 0 is not > 0, which the policy cache_aware needs`];
+  }
+  const count = workers.urls.length;
+  if (routing.policy === 'power_of_two' && !routing.enableIgw && count < 2) {
+    return [
+      `${label('policy')}: power_of_two needs at least 2 --worker-urls or --enable-igw, got ${count}`,
+    ];
+  }
+  return [];
+}
+
+function checkPorts({ listener, observability }: GatewayConfig, label: Label): readonly string[] {
+  const ports: [flag: string, port: number | undefined][] = [
+    ['port', listener.port],
+    ['health-check-port', listener.healthCheckPort],
+    ['prometheus-port', observability.prometheusPort],
+  ];
+  const owners = new Map<number, string>();
+  const problems: string[] = [];
+  for (const [flag, port] of ports) {
+    // 0 asks the system for a free port: two zeros are two ports.
+    if (port === undefined || port === 0) continue;
+    const owner = owners.get(port);
+    if (owner === undefined) owners.set(port, flag);
+    else problems.push(`${label(flag)}: ${port} is already the port of --${owner}`);
+  }
+  return problems;
+}
+
+function checkBackoff({ retry }: GatewayConfig, label: Label): readonly string[] {
+  return retry.maxBackoffMs < retry.initialBackoffMs
+    ? [
+        `${label('retry-max-backoff-ms')}: ${retry.maxBackoffMs} is below --retry-initial-backoff-ms ${retry.initialBackoffMs}`,
+      ]
+    : [];
+}
+
+function checkAliases({ workers }: GatewayConfig, label: Label): readonly string[] {
+  const targets = new Map<string, string>();
+  const problems: string[] = [];
+  for (const { alias, canonical } of workers.modelAliases) {
+    const target = targets.get(alias);
+    if (target === undefined) targets.set(alias, canonical);
+    else if (target !== canonical) {
+      problems.push(
+        `${label('model-alias')}: ${JSON.stringify(alias)} stands for both ${JSON.stringify(target)} and ${JSON.stringify(canonical)}`,
+      );
+    }
+  }
+  return problems;
+}
+
+/** Two owners of one key could not be told apart. The message names owners, never the key. */
+function checkKeys({ auth }: GatewayConfig, label: Label): readonly string[] {
+  const owners = new Map<string, string>();
+  if (auth.apiKey !== undefined) owners.set(auth.apiKey, '--api-key');
+  const problems: string[] = [];
+  for (const [index, { key }] of auth.tenantApiKeys.entries()) {
+    const owner = owners.get(key);
+    if (owner === undefined) owners.set(key, `entry ${index + 1}`);
+    else
+      problems.push(`${label('tenant-api-key')}: entry ${index + 1} has the same key as ${owner}`);
+  }
+  return problems;
+}

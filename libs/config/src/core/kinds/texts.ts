@@ -1,0 +1,80 @@
+import { bad, good, type Parsed } from '../parsed';
+import { show } from '../show';
+import { type Scalar } from './kind';
+
+/** What stands for a secret wherever a configuration is printed. */
+export const MASK = '***';
+
+interface TextSpec {
+  readonly label: string;
+  readonly rule: string;
+  readonly check: (text: string) => Parsed<string>;
+}
+
+/** A string; the check may also bring it into its one form. */
+export function text({ label, rule, check }: TextSpec): Scalar<string> {
+  return {
+    label,
+    rule,
+    parse: check,
+    json: (value) =>
+      typeof value === 'string' ? check(value) : bad(`expected a string, got ${show(value)}`),
+    toJson: (value) => value,
+  };
+}
+
+/** Any string but the empty one. */
+export const filled = (label = 'string'): Scalar<string> =>
+  text({ label, rule: '', check: (value) => (value === '' ? bad('is empty') : good(value)) });
+
+/** RFC 9110 token, which a header name must be; lower-cased, as Node delivers names. */
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+export const headerName: Scalar<string> = text({
+  label: 'header name',
+  rule: 'a legal header name; lower-cased',
+  check: (value) =>
+    TOKEN.test(value) ? good(value.toLowerCase()) : bad(`${show(value)} is not a header name`),
+});
+
+/** Bind address: a name or an IP address. `[::1]` may be written with its brackets. */
+export const host: Scalar<string> = text({
+  label: 'host',
+  rule: 'a host name or an IP address, without a port',
+  check: (value) => {
+    const bare = /^\[([0-9A-Fa-f:.%\w]+)\]$/.exec(value)?.[1] ?? value;
+    return /^[0-9A-Za-z._:%-]+$/.test(bare) ? good(bare) : bad(`${show(value)} is not a host`);
+  },
+});
+
+/** Path on a worker, as it goes into the request line. */
+export const urlPath: Scalar<string> = text({
+  label: 'path',
+  rule: 'starts with /',
+  check: (value) =>
+    /^\/[\x21-\x7e]*$/.test(value)
+      ? good(value)
+      : bad(`${show(value)} is not a path that starts with /`),
+});
+
+/** Why a text cannot be a key, or undefined. A key travels in a header: printable ASCII only. */
+export function keyProblem(key: string): string | undefined {
+  if (key === '') return 'is empty';
+  if (key === MASK) return `holds the mask ${MASK} instead of a secret`;
+  if (key !== key.trim()) return 'starts or ends with a space';
+  return /^[\x20-\x7e]+$/.test(key) ? undefined : 'has a character outside printable ASCII';
+}
+
+/** A secret: no message ever repeats it, and it prints as the mask. */
+export const secret: Scalar<string> = {
+  label: 'secret',
+  rule: 'printable ASCII, no space at either end',
+  parse: readKey,
+  json: (value) => (typeof value === 'string' ? readKey(value) : bad('expected a string')),
+  toJson: () => MASK,
+};
+
+function readKey(key: string): Parsed<string> {
+  const problem = keyProblem(key);
+  return problem === undefined ? good(key) : bad(problem);
+}

@@ -1,0 +1,127 @@
+import { DEFAULT_REQUEST_ID_HEADERS } from '@smg/protocol';
+import { choice, onOff } from '../kinds/choices';
+import { flag, list, one, optional } from '../kinds/combine';
+import { i32, seconds, usize } from '../kinds/numbers';
+import { filled, headerName, text } from '../kinds/texts';
+import { option, unavailable } from '../option';
+import { bad, good } from '../parsed';
+import { show } from '../show';
+
+const headerPair = text({
+  label: 'header=key',
+  rule: 'both sides non-empty, every key once',
+  check: (value) =>
+    /^[^=]+=.+$/.test(value) ? good(value) : bad(`${show(value)} is not header=key`),
+});
+
+/** Bodies, deadlines and identity of requests. */
+export const REQUEST_OPTIONS = [
+  option('requests.timeoutSecs', 'request-timeout-secs', one(seconds(1)), {
+    default: 1800,
+    doc: 'Total budget of one attempt at an engine, its body included.',
+  }),
+  option('requests.maxPayloadSize', 'max-payload-size', one(usize(1)), {
+    default: 536_870_912,
+    doc: 'Bytes of a request body, and of an engine body that is buffered.',
+  }),
+  option('requests.streamBodyStallTimeoutSecs', 'stream-body-stall-timeout-secs', one(seconds()), {
+    default: 300,
+    doc: 'Longest pause of a body that is streamed through; 0 disables it.',
+  }),
+  option('requests.bodyIdleTimeoutSecs', 'body-idle-timeout-secs', one(seconds()), {
+    default: 30,
+    ours: true,
+    doc: "Longest pause of a client's upload that is buffered; 0 disables it.",
+  }),
+  option(
+    'requests.upstreamPoolIdleTimeoutSecs',
+    'upstream-pool-idle-timeout-secs',
+    one(seconds()),
+    { default: 3, doc: 'Idle time after which a connection to an engine is closed; 0 keeps it.' },
+  ),
+  option('requests.shutdownGracePeriodSecs', 'shutdown-grace-period-secs', one(seconds()), {
+    default: 180,
+    doc: 'Time from a stop signal to the end, for requests in flight.',
+  }),
+  option('requests.requestIdHeaders', 'request-id-headers', list(headerName), {
+    default: DEFAULT_REQUEST_ID_HEADERS,
+    doc: 'Headers read for a request id, in order; replaces the default list.',
+  }),
+  option('requests.hotLane', 'hot-lane', one(onOff), {
+    default: true,
+    defaultText: '`on`',
+    ours: true,
+    doc: 'Serve inference routes beside the Nest router; `off` sends them through it.',
+  }),
+  unavailable('stream-request-bodies-over', one(usize()), {
+    default: 0,
+    doc: 'Bytes from which a body is streamed instead of buffered; 0 is off; below --max-payload-size.',
+  }),
+  unavailable('storage-context-headers', list(headerPair), {
+    default: [],
+    doc: 'Headers kept with stored conversations.',
+  }),
+  unavailable('trust-tenant-header', flag, {
+    default: false,
+    doc: 'Take the tenant from a request header.',
+  }),
+  unavailable('tenant-header-name', one(headerName), {
+    default: 'x-smg-tenant-id',
+    doc: 'Header of the tenant.',
+  }),
+  unavailable('cors-allowed-origins', list(filled()), {
+    default: [],
+    defaultText: 'any origin',
+    doc: 'Origins a browser may call from.',
+  }),
+  unavailable('webrtc-bind-addr', optional(one(filled())), {
+    default: undefined,
+    doc: 'Address of WebRTC sessions.',
+  }),
+  unavailable('webrtc-stun-server', one(filled()), {
+    default: 'stun.l.google.com:19302',
+    doc: 'STUN server; `none` disables it.',
+  }),
+] as const;
+
+/** How many requests are let in. */
+export const ADMISSION_OPTIONS = [
+  unavailable('max-concurrent-requests', one(i32()), {
+    default: -1,
+    doc: 'Requests in flight; 0 or less is no limit.',
+  }),
+  unavailable('queue-size', one(usize()), { default: 100, doc: 'Requests that may wait.' }),
+  unavailable('queue-timeout-secs', one(seconds()), {
+    default: 60,
+    doc: 'Longest wait; above 0 when --queue-size is.',
+  }),
+  unavailable('rate-limit-tokens-per-second', optional(one(i32(0))), {
+    default: undefined,
+    doc: 'Permits refilled per second.',
+  }),
+  unavailable('priority-scheduler-enabled', flag, {
+    default: false,
+    doc: 'Admit by priority class.',
+  }),
+  unavailable(
+    'priority-scheduler-default-max-class',
+    one(choice(['system', 'interactive', 'default', 'bulk'])),
+    { default: 'default', doc: 'Highest class of a tenant without a policy.' },
+  ),
+  unavailable('priority-scheduler-config', optional(one(filled('path'))), {
+    default: undefined,
+    doc: 'Classes and tenant policies.',
+  }),
+  unavailable('priority-scheduler-tenant-metric-top-n', one(usize()), {
+    default: 32,
+    doc: 'Tenants with a metric series of their own.',
+  }),
+  unavailable('tenant-rate-limit-enabled', flag, {
+    default: false,
+    doc: 'Limit requests and tokens per tenant.',
+  }),
+  unavailable('tenant-rate-limit-config', optional(one(filled('path'))), {
+    default: undefined,
+    doc: 'Limits per tenant; needed with --tenant-rate-limit-enabled.',
+  }),
+] as const;

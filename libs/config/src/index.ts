@@ -1,0 +1,15 @@
+export {
+  parseCommandLine,
+  type CommandLine,
+  type CommandLineIo,
+  type ProgramVersions,
+} from './parse-command-line';
+export { loadConfig, type LoadOptions } from './load-config';
+export { ConfigError } from './core/config-error';
+export { type GatewayConfig, type PartialGatewayConfig } from './core/gateway-config';
+export { type ModelAlias, type TenantApiKey } from './core/kinds/pairs';
+export { printConfig } from './core/print-config';
+export { renderConfigurationDocs } from './core/render-docs';
+export { renderHelp } from './core/render-help';
+export { OPTION_TABLE } from './core/option-table';
+export { type AnyOption } from './core/option';
