@@ -77,7 +77,9 @@ const sockets = new Set<Socket>();
 /** Streams being served. */
 const streams: Socket[] = [];
 let pace: BackendPace = { eventsPerSecond: 0 };
-let pacer: NodeJS.Timeout | undefined;
+let pacing = false;
+/** Never notified: waiting on it is a sleep of sub-millisecond precision. */
+const SLEEPER = new Int32Array(new SharedArrayBuffer(4));
 
 const server = createServer({ noDelay: true }, (socket) => {
   let pending: Buffer = EMPTY;
@@ -122,12 +124,14 @@ function serve(socket: Socket, data: Buffer): number {
 function startStream(socket: Socket): void {
   socket.write(Buffer.concat([STREAM_HEAD, timedEvent(nowMicros())]));
   streams.push(socket);
-  if (pace.eventsPerSecond > 0 && pacer === undefined) runPacer();
+  if (pace.eventsPerSecond > 0 && !pacing) runPacer();
 }
 
 /**
- * Spreads all events evenly in time, round robin over the streams: each event is written alone, to
- * another stream than the one before. Time lost beyond one event per stream is not made up for.
+ * Spreads all events evenly in time, round robin over the streams: each event is written alone, so
+ * that a proxy cannot serve several in one turn of its loop. Time lost beyond one event per stream
+ * is not made up for. Timers are too coarse (1 ms); short gaps are slept through instead, during
+ * which nobody else needs this process for longer than a gap.
  */
 function runPacer(): void {
   let last = nowMicros();
@@ -135,23 +139,29 @@ function runPacer(): void {
   let next = 0;
   const tick = (): void => {
     if (streams.length === 0 || pace.eventsPerSecond === 0) {
-      pacer = undefined;
+      pacing = false;
       return;
     }
+    const perMicro = (pace.eventsPerSecond * streams.length) / 1e6;
     const now = nowMicros();
-    due = Math.min(
-      streams.length,
-      due + ((now - last) / 1e6) * pace.eventsPerSecond * streams.length,
-    );
+    due = Math.min(streams.length, due + (now - last) * perMicro);
     last = now;
-    for (; due >= 1; due -= 1) {
+    if (due >= 1) {
+      due -= 1;
       next = (next + 1) % streams.length;
       const socket = streams[next]!;
       if (socket.writableLength < MAX_QUEUED_BYTES) socket.write(timedEvent(nowMicros()));
     }
-    pacer = setTimeout(tick, 1);
+    const gapMs = due >= 1 ? 0 : (1 - due) / perMicro / 1e3;
+    if (gapMs >= 2) {
+      setTimeout(tick, Math.floor(gapMs));
+    } else {
+      if (gapMs > 0) Atomics.wait(SLEEPER, 0, 0, gapMs);
+      setImmediate(tick);
+    }
   };
-  pacer = setTimeout(tick, 1);
+  pacing = true;
+  setImmediate(tick);
 }
 
 function listen(): Promise<number> {

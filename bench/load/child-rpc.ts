@@ -67,7 +67,12 @@ export class RpcChild {
     script: string,
     readonly name: string,
   ) {
-    this.child = fork(script, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [] });
+    this.child = fork(script, [], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      execArgv: [],
+      // Structured clone: JSON would turn NaN, "could not be measured", into null, which counts as 0.
+      serialization: 'advanced',
+    });
     this.child.on('message', (answer: Answer) => this.settle(answer));
     this.child.on('error', (error) => this.abandon(error.message));
     this.child.on('exit', (code, signal) => this.abandon(`ended (${signal ?? code ?? '?'})`));
