@@ -1,4 +1,4 @@
-import { type Generation } from './generation';
+import { type RunningGeneration } from './running-generation';
 
 export const MEMORY_TAGS = ['weights', 'kv_cache', 'cuda_graph'] as const;
 export type MemoryTag = (typeof MEMORY_TAGS)[number];
@@ -21,7 +21,7 @@ export function readTags(tags: unknown): readonly MemoryTag[] | undefined {
 export class EngineState {
   paused: PauseMode | undefined;
   readonly released = new Set<MemoryTag>();
-  readonly running = new Set<Generation>();
+  readonly running = new Set<RunningGeneration>();
   /** Refits that were given a version, in order. */
   readonly versions: string[] = [];
   /** Times the KV cache was dropped. */
@@ -71,7 +71,7 @@ export class EngineState {
   }
 
   /** @returns how many were aborted. */
-  abort(matches: (generation: Generation) => boolean): number {
+  abort(matches: (generation: RunningGeneration) => boolean): number {
     let count = 0;
     for (const generation of [...this.running]) {
       if (!matches(generation) || generation.isAborted) continue;
@@ -82,7 +82,7 @@ export class EngineState {
   }
 
   /** Whether this generation may make its next token now. */
-  mayRun(generation: Generation): boolean {
+  mayRun(generation: RunningGeneration): boolean {
     if (this.isAsleep) return false;
     return this.paused === undefined || (this.paused === 'wait' && generation.isAdmitted);
   }

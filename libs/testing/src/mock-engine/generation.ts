@@ -1,5 +1,6 @@
 import { type EngineState } from './engine-state';
 import { type ResolvedOptions } from './mock-engine.options';
+import { type RunningGeneration } from './running-generation';
 import { sleep } from './sleep';
 import { hashText, tokenAt, type Token } from './tokens';
 
@@ -25,7 +26,7 @@ export interface GenerationInput {
 }
 
 /** One running answer. Tokens are made one by one, so pauses and refits fall between tokens. */
-export class Generation {
+export class Generation implements RunningGeneration {
   readonly rid: string;
   readonly promptTokens: number;
   readonly dpRank: number | undefined;
@@ -33,7 +34,6 @@ export class Generation {
   readonly spans: VersionSpan[] = [];
   text = '';
   finish: FinishType | undefined;
-  /** It got in before a pause that lets running requests end. */
   isAdmitted = false;
   private readonly total: number;
   private readonly promptHash: number;

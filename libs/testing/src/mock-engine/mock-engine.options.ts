@@ -49,29 +49,34 @@ export type ResolvedOptions = Required<Omit<MockEngineOptions, 'apiKey'>> & {
   readonly apiKey: string | undefined;
 };
 
+const DEFAULTS = {
+  host: '127.0.0.1',
+  port: 0,
+  latencyMs: 0,
+  tokenLatencyMs: 0,
+  tokens: 8,
+  weightVersion: 'default',
+  dpSize: 1,
+  failRate: 0,
+  failStatus: 500,
+  apiKey: undefined,
+  labels: {},
+  seed: 1,
+  releaseWhenBusy: 'allow',
+  keepAliveMs: 5_000,
+  keepRequests: 1_000,
+  random: Math.random,
+} as const;
+
 export function resolveOptions(options: MockEngineOptions): ResolvedOptions {
   const kind = options.kind ?? 'sglang';
   const model = options.model ?? 'mock-model';
   return {
+    ...DEFAULTS,
     kind,
     model,
-    host: options.host ?? '127.0.0.1',
-    port: options.port ?? 0,
-    servedModelName: options.servedModelName ?? model,
-    latencyMs: options.latencyMs ?? 0,
-    tokenLatencyMs: options.tokenLatencyMs ?? 0,
-    tokens: options.tokens ?? 8,
-    weightVersion: options.weightVersion ?? 'default',
-    dpSize: options.dpSize ?? 1,
-    failRate: options.failRate ?? 0,
-    failStatus: options.failStatus ?? 500,
-    apiKey: options.apiKey,
-    labels: options.labels ?? {},
-    seed: options.seed ?? 1,
-    whenAsleep: options.whenAsleep ?? (kind === 'sglang' ? 'error' : 'hang'),
-    releaseWhenBusy: options.releaseWhenBusy ?? 'allow',
-    keepAliveMs: options.keepAliveMs ?? 5_000,
-    keepRequests: options.keepRequests ?? 1_000,
-    random: options.random ?? Math.random,
+    servedModelName: model,
+    whenAsleep: kind === 'sglang' ? 'error' : 'hang',
+    ...options,
   };
 }

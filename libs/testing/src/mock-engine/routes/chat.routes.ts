@@ -77,7 +77,7 @@ function promptsOf(prompt: unknown): readonly string[] | undefined {
   if (typeof prompt === 'string') return [prompt];
   if (!Array.isArray(prompt) || prompt.length === 0) return undefined;
   const list = prompt as unknown[];
-  if (list.every((one) => typeof one === 'string')) return list as string[];
+  if (list.every((one) => typeof one === 'string')) return list;
   if (list.every((one) => typeof one === 'number')) return [list.join(' ')];
   return list.every(Array.isArray) ? list.map((ids) => (ids as unknown[]).join(' ')) : undefined;
 }
