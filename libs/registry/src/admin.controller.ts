@@ -1,0 +1,46 @@
+import { Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
+import { ControlPlane } from '@smg/plugin-api';
+import { EngineFleet, type FlushReport, type WorkerLoad } from './engine.fleet';
+import { type Reply } from './reply';
+import { WorkerRegistry } from './worker.registry';
+
+/** Orders to the whole fleet. Law: SMG contract 2.6. */
+@ControlPlane()
+@Controller()
+export class AdminController {
+  constructor(
+    private readonly fleet: EngineFleet,
+    private readonly registry: WorkerRegistry,
+  ) {}
+
+  @Post('flush_cache')
+  @HttpCode(200)
+  async flushCache(@Res({ passthrough: true }) reply: Reply): Promise<object> {
+    const report = await this.fleet.flushCaches();
+    const hasFailures = report.failed.length > 0;
+    if (hasFailures) reply.code(206);
+    return {
+      status: hasFailures ? 'partial_success' : 'success',
+      message: messageOf(report),
+      workers_flushed: report.successful.length,
+      total_http_workers: report.engines,
+      total_grpc_workers: 0,
+      total_zmq_workers_skipped: 0,
+      total_workers: this.registry.total,
+      ...(hasFailures ? { successful: report.successful, failed: report.failed } : {}),
+    };
+  }
+
+  @Get('get_loads')
+  async loads(): Promise<{ readonly workers: readonly WorkerLoad[] }> {
+    return { workers: await this.fleet.loads() };
+  }
+}
+
+function messageOf(report: FlushReport): string {
+  if (report.engines === 0) return 'No workers available for cache flush';
+  if (report.failed.length === 0) {
+    return `Successfully flushed the cache of all ${report.engines} workers`;
+  }
+  return `Flushed the cache of ${report.successful.length} of ${report.engines} workers`;
+}

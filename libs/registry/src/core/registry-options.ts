@@ -1,0 +1,102 @@
+import { type WorkerType } from '@smg/protocol';
+
+/** A worker named at start-up. */
+export interface StartupWorker {
+  readonly url: string;
+  readonly workerType: WorkerType;
+  readonly bootstrapPort?: number | undefined;
+}
+
+/** Retry and breaker settings; per-worker `resilience` wins over them. Durations as named. */
+export interface ResilienceOptions {
+  /** Attempts in all, >= 1. */
+  readonly maxRetries: number;
+  readonly initialBackoffMs: number;
+  readonly maxBackoffMs: number;
+  readonly backoffMultiplier: number;
+  /** 0..1 */
+  readonly jitterFactor: number;
+  readonly disableRetries: boolean;
+  readonly cbFailureThreshold: number;
+  readonly cbSuccessThreshold: number;
+  readonly cbTimeoutSecs: number;
+  readonly disableCircuitBreaker: boolean;
+  readonly retryableStatusCodes: readonly number[];
+  /** Statuses that say "busy": the breaker counts them as neither good nor bad. */
+  readonly capacityStatusCodes: readonly number[];
+}
+
+export interface HealthOptions {
+  /** Path probed on every engine. */
+  readonly endpoint: string;
+  readonly timeoutSecs: number;
+  readonly intervalSecs: number;
+  readonly successThreshold: number;
+  readonly failureThreshold: number;
+  readonly isDisabled: boolean;
+}
+
+/** Everything the registry is told at start-up. */
+export interface RegistryOptions {
+  readonly startupWorkers: readonly StartupWorker[];
+  /** Given to start-up workers as their own key. */
+  readonly apiKey?: string | undefined;
+  /** Engine adapter every start-up worker runs on; detected when left out. */
+  readonly runtime?: string | undefined;
+  readonly startupTimeoutSecs: number;
+  readonly startupDelaySecs: number;
+  readonly startupCheckIntervalSecs: number;
+  readonly jobQueueCapacity: number;
+  readonly jobQueueConcurrency: number;
+  /** One worker per data-parallel rank. */
+  readonly dpAware: boolean;
+  /** alias → canonical model id. */
+  readonly modelAliases: Readonly<Record<string, string>>;
+  readonly health: HealthOptions;
+  readonly removeUnhealthyWorkers: boolean;
+  /** 0 removes at once. */
+  readonly drainSettleSecs: number;
+  readonly resilience: ResilienceOptions;
+  /** Budget of one upstream attempt, body included. */
+  readonly requestTimeoutSecs: number;
+  /** Readiness needs a ready prefill and a ready decode worker. */
+  readonly isPrefillDecode: boolean;
+}
+
+/** Defaults of the command line. Source: SMG contract 1.2. */
+export const DEFAULT_REGISTRY_OPTIONS: RegistryOptions = {
+  startupWorkers: [],
+  startupTimeoutSecs: 1800,
+  startupDelaySecs: 0,
+  startupCheckIntervalSecs: 30,
+  jobQueueCapacity: 1000,
+  jobQueueConcurrency: 200,
+  dpAware: false,
+  modelAliases: {},
+  health: {
+    endpoint: '/health',
+    timeoutSecs: 5,
+    intervalSecs: 60,
+    successThreshold: 2,
+    failureThreshold: 3,
+    isDisabled: false,
+  },
+  removeUnhealthyWorkers: false,
+  drainSettleSecs: 5,
+  resilience: {
+    maxRetries: 5,
+    initialBackoffMs: 50,
+    maxBackoffMs: 30_000,
+    backoffMultiplier: 1.5,
+    jitterFactor: 0.2,
+    disableRetries: false,
+    cbFailureThreshold: 10,
+    cbSuccessThreshold: 3,
+    cbTimeoutSecs: 60,
+    disableCircuitBreaker: false,
+    retryableStatusCodes: [408, 429, 500, 502, 503, 504],
+    capacityStatusCodes: [429],
+  },
+  requestTimeoutSecs: 1800,
+  isPrefillDecode: false,
+};

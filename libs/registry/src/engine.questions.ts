@@ -1,0 +1,52 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { WORKER_CALLER, type AskEngine, type WorkerCall, type WorkerCaller } from '@smg/plugin-api';
+
+/** Metadata answers are small; anything larger is not one. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+/** What an engine is asked with. */
+export interface EngineContact {
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Asks engines small questions outside the data path: health, metadata, loads, flush. */
+@Injectable()
+export class EngineQuestions {
+  constructor(@Inject(WORKER_CALLER) private readonly caller: WorkerCaller) {}
+
+  /** A function that GETs a path of this engine and reads JSON. */
+  asker(contact: EngineContact): AskEngine {
+    return async (path) => {
+      const answer = await this.caller.call(callOf(contact, 'GET', path));
+      return { status: answer.status, json: parseJson(answer.body) };
+    };
+  }
+
+  /** Status of a call whose body does not matter. @throws WorkerCallError */
+  async status(contact: EngineContact, method: string, path: string): Promise<number> {
+    return (await this.caller.call(callOf(contact, method, path))).status;
+  }
+}
+
+function callOf(contact: EngineContact, method: string, path: string): WorkerCall {
+  return {
+    baseUrl: contact.baseUrl,
+    method,
+    path,
+    apiKey: contact.apiKey,
+    timeoutMs: contact.timeoutMs,
+    maxBodyBytes: MAX_ANSWER_BYTES,
+    ...(contact.signal === undefined ? {} : { signal: contact.signal }),
+  };
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { READINESS_CHECK, WORKER_DIRECTORY, WORKER_EVENTS } from '@smg/plugin-api';
+import { AdminController } from './admin.controller';
+import { systemClock } from './core/clock';
+import { type RegistryOptions } from './core/registry-options';
+import { createUuidV7 } from './core/uuid-v7';
+import { EngineFleet } from './engine.fleet';
+import { EngineQuestions } from './engine.questions';
+import { HealthMonitor } from './health.monitor';
+import { ModelsController } from './models.controller';
+import { RegistrationWorkflow } from './registration.workflow';
+import { REGISTRY_OPTIONS, REGISTRY_RUNTIME, type RegistryRuntime } from './registry.tokens';
+import { StartupRegistration } from './startup.registration';
+import { WorkerCommands } from './worker.commands';
+import { WorkerEventBus } from './worker-event.bus';
+import { WorkerMetrics } from './worker.metrics';
+import { WorkerRegistry } from './worker.registry';
+import { WorkerRemover } from './worker.remover';
+import { WorkersController } from './workers.controller';
+import { WorkersReadinessCheck } from './workers.readiness-check';
+
+const RUNTIME: RegistryRuntime = {
+  clock: systemClock,
+  random: Math.random,
+  newId: createUuidV7(Date.now, randomBytes),
+};
+
+/**
+ * The registry of workers. Needs, from global modules: METRICS, WORKER_CALLER and ENGINE_CATALOG.
+ * Provides WORKER_DIRECTORY and WORKER_EVENTS to everyone.
+ */
+@Global()
+@Module({})
+export class RegistryModule {
+  static forRoot(options: RegistryOptions): DynamicModule {
+    return {
+      module: RegistryModule,
+      controllers: [WorkersController, AdminController, ModelsController],
+      providers: [
+        { provide: REGISTRY_OPTIONS, useValue: options },
+        { provide: REGISTRY_RUNTIME, useValue: RUNTIME },
+        WorkerEventBus,
+        { provide: WORKER_EVENTS, useExisting: WorkerEventBus },
+        WorkerRegistry,
+        { provide: WORKER_DIRECTORY, useExisting: WorkerRegistry },
+        WorkerMetrics,
+        EngineQuestions,
+        EngineFleet,
+        RegistrationWorkflow,
+        WorkerRemover,
+        WorkerCommands,
+        HealthMonitor,
+        StartupRegistration,
+        ...READINESS_CHECK.provide(WorkersReadinessCheck),
+      ],
+      exports: [WORKER_DIRECTORY, WORKER_EVENTS, REGISTRY_OPTIONS, WorkerRegistry, WorkerCommands],
+    };
+  }
+}

@@ -1,0 +1,273 @@
+import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { type WorkerInfoWire, type WorkerSpecWire } from '@smg/protocol';
+import { ENGINE_CATALOG, type EngineCatalog } from '@smg/plugin-api';
+import { JobQueue, JobSuperseded, type Job } from './core/job-queue';
+import { Reservations, type Reservation } from './core/reservations';
+import { type RegistryOptions } from './core/registry-options';
+import { patchSpec, type WorkerPatchWire } from './core/spec-merge';
+import { isUuid } from './core/uuid-v7';
+import { type Worker } from './core/worker';
+import {
+  badRequest,
+  queueUnavailable,
+  workerExists,
+  workerNotFound,
+} from './core/worker-api-error';
+import { defineWorker, type WorkerDefinition } from './core/worker-definition';
+import { pendingInfo, workerInfo } from './core/worker-info';
+import { parseWorkerUrl, type WorkerAddress } from './core/worker-url';
+import { RegistrationWorkflow } from './registration.workflow';
+import { REGISTRY_OPTIONS, REGISTRY_RUNTIME, type RegistryRuntime } from './registry.tokens';
+import { WorkerRegistry } from './worker.registry';
+import { WorkerRemover } from './worker.remover';
+
+/** What was accepted: the work itself runs in the job queue. */
+export interface AcceptedWorker {
+  readonly id: string;
+  readonly url: string;
+}
+
+/**
+ * Everything that is done *to* the registry, for the API, for start-up and for discovery. Each
+ * command checks at once and queues the work; jobs of one URL never overlap.
+ */
+@Injectable()
+export class WorkerCommands implements BeforeApplicationShutdown {
+  readonly #log = new Logger('registry');
+  readonly #queue: JobQueue;
+  readonly #reservations = new Reservations();
+
+  constructor(
+    @Inject(REGISTRY_OPTIONS) private readonly options: RegistryOptions,
+    @Inject(REGISTRY_RUNTIME) private readonly runtime: RegistryRuntime,
+    @Inject(ENGINE_CATALOG) private readonly catalog: EngineCatalog,
+    private readonly registry: WorkerRegistry,
+    private readonly workflow: RegistrationWorkflow,
+    private readonly remover: WorkerRemover,
+  ) {
+    this.#queue = new JobQueue(runtime.clock, {
+      capacity: options.jobQueueCapacity,
+      concurrency: options.jobQueueConcurrency,
+    });
+    this.#queue.onExpired((key) => {
+      this.#reservations.release(key);
+    });
+  }
+
+  beforeApplicationShutdown(): void {
+    this.#queue.close();
+  }
+
+  /** Create only. @throws WorkerApiError */
+  add(spec: WorkerSpecWire): AcceptedWorker {
+    const address = this.#addressOf(spec);
+    const taken = this.#registered(address);
+    if (taken !== undefined && taken.status !== 'draining') throw workerExists(taken.url, taken.id);
+    const reserved = this.#reservations.byKey(address.key);
+    if (reserved !== undefined && !reserved.hasFailed) {
+      throw workerExists(reserved.address.url, reserved.id);
+    }
+    return this.#enqueueAdd(reserved?.id ?? this.runtime.newId(), spec, address);
+  }
+
+  /** Adds, or replaces the worker of the same URL. @throws WorkerApiError */
+  upsert(spec: WorkerSpecWire): AcceptedWorker {
+    const address = this.#addressOf(spec);
+    const taken = this.registry.byKey(address.key);
+    if (taken !== undefined && taken.status !== 'draining') return this.replace(taken.id, spec);
+    const reserved = this.#reservations.byKey(address.key);
+    if (reserved !== undefined && !reserved.hasFailed) {
+      return { id: reserved.id, url: reserved.address.url };
+    }
+    return this.#enqueueAdd(reserved?.id ?? this.runtime.newId(), spec, address);
+  }
+
+  /** Replaces the whole specification; a key that is left out is kept, since it cannot be read back. */
+  replace(idOrUrl: string, given: WorkerSpecWire): AcceptedWorker {
+    const worker = this.#resolve(idOrUrl);
+    if (this.options.dpAware) throw badRequest('PUT is not supported with --dp-aware');
+    const address = this.#addressOf(given);
+    if (address.key !== worker.key) {
+      throw badRequest(`url differs from that of worker ${worker.id}: ${worker.url}`);
+    }
+    if (worker.status === 'draining') throw badRequest(`worker ${worker.id} is being removed`);
+    const apiKey = given.api_key ?? worker.apiKey;
+    const spec = apiKey === undefined ? given : { ...given, api_key: apiKey };
+    this.#queue.supersede(worker.key, ['UpdateWorker']);
+    this.#submit({
+      type: 'UpdateWorker',
+      key: worker.key,
+      url: worker.url,
+      run: async (signal) => {
+        const [definition] = await this.workflow.prepare(spec, worker.definition.address, signal);
+        if (definition === undefined) return;
+        this.#land(worker, definition);
+        worker.activate();
+      },
+    });
+    return worker;
+  }
+
+  patch(idOrUrl: string, patch: WorkerPatchWire): AcceptedWorker {
+    const worker = this.#resolve(idOrUrl);
+    this.#submit({
+      type: 'UpdateWorker',
+      key: worker.key,
+      url: worker.url,
+      run: () => {
+        const spec = patchSpec(worker, patch);
+        this.#land(worker, defineWorker(spec, worker.definition.address, this.options));
+        return Promise.resolve();
+      },
+    });
+    return worker;
+  }
+
+  /** Removes exactly this worker, a rank included; a registration under way is called off. */
+  remove(idOrUrl: string): { readonly id: string } {
+    const worker = this.#lookup(idOrUrl);
+    if (worker === undefined) return this.#callOff(this.#reservation(idOrUrl));
+    this.#queue.supersede(worker.key, ['UpdateWorker']);
+    if (this.remover.hurry(worker)) return worker;
+    this.#submit({
+      type: 'RemoveWorker',
+      key: worker.key,
+      url: worker.url,
+      run: () => this.remover.remove([worker]),
+    });
+    return worker;
+  }
+
+  find(idOrUrl: string): WorkerInfoWire {
+    const worker = this.#lookup(idOrUrl);
+    if (worker !== undefined) return workerInfo(worker, this.#queue.status(worker.key));
+    const { id, spec, address } = this.#reservation(idOrUrl);
+    return pendingInfo(id, { ...spec, url: address.url }, this.#queue.status(address.key));
+  }
+
+  /** @param model keeps workers that serve the name, wildcard workers included. */
+  list(model?: string): readonly WorkerInfoWire[] {
+    return this.registry
+      .all()
+      .filter(
+        (worker) =>
+          model === undefined || worker.definition.models.length === 0 || worker.serves(model),
+      )
+      .map((worker) => workerInfo(worker, this.#queue.status(worker.key)));
+  }
+
+  #enqueueAdd(id: string, spec: WorkerSpecWire, address: WorkerAddress): AcceptedWorker {
+    const reservation: Reservation = { id, spec, address, hasFailed: false };
+    this.#reservations.hold(reservation);
+    try {
+      this.#submit({
+        type: 'AddWorker',
+        key: address.key,
+        url: address.url,
+        run: async (signal) => {
+          this.#register(id, await this.workflow.prepare(spec, address, signal));
+        },
+        settled: (error) => {
+          this.#addSettled(reservation, error);
+        },
+      });
+    } catch (error) {
+      this.#reservations.release(address.key);
+      throw error;
+    }
+    return { id, url: address.url };
+  }
+
+  #register(id: string, definitions: readonly WorkerDefinition[]): void {
+    const isTaken = definitions.some(({ address }) => this.registry.byKey(address.key));
+    if (isTaken) throw new Error('a worker with this URL was registered meanwhile');
+    definitions.forEach((definition, index) => {
+      this.registry.register(index === 0 ? id : this.runtime.newId(), definition).activate();
+    });
+  }
+
+  #addSettled(reservation: Reservation, error: unknown): void {
+    const { key, url } = reservation.address;
+    if (error === undefined || error instanceof JobSuperseded) {
+      this.#reservations.release(key);
+      return;
+    }
+    reservation.hasFailed = true;
+    this.#log.warn(`registration of ${url} failed: ${error instanceof Error ? error.message : ''}`);
+  }
+
+  /** A removal that came meanwhile wins: nothing is brought back. */
+  #land(worker: Worker, definition: WorkerDefinition): void {
+    if (this.registry.has(worker) && worker.status !== 'draining') {
+      this.registry.replace(worker, definition);
+    }
+  }
+
+  #callOff(reservation: Reservation): { readonly id: string } {
+    const { key } = reservation.address;
+    this.#queue.supersede(key, ['AddWorker']);
+    this.#queue.forget(key);
+    this.#reservations.release(key);
+    return reservation;
+  }
+
+  #submit(job: Job): void {
+    const refusal = this.#queue.submit(job);
+    if (refusal !== undefined) throw queueUnavailable(refusal);
+  }
+
+  #addressOf(spec: WorkerSpecWire): WorkerAddress {
+    const parsed = parseWorkerUrl(spec.url, spec.dp_rank);
+    if (!parsed.ok) throw badRequest(parsed.message);
+    const { address } = parsed;
+    if (address.connectionMode !== 'http' || (spec.connection_mode ?? 'http') !== 'http') {
+      throw badRequest('only http:// and https:// workers are supported');
+    }
+    if (address.rank !== undefined && spec.dp_size !== undefined && address.rank >= spec.dp_size) {
+      throw badRequest(`rank ${address.rank} is out of range: dp_size is ${spec.dp_size}`);
+    }
+    const runtime = spec.runtime_type ?? 'unspecified';
+    if (runtime !== 'unspecified' && this.catalog.byName(runtime) === undefined) {
+      const known = this.catalog.all().map((adapter) => adapter.name);
+      throw badRequest(`runtime_type must be one of: unspecified, ${known.join(', ')}`);
+    }
+    return address;
+  }
+
+  /** With ranks routed to one by one, an engine is registered as soon as one of its ranks is. */
+  #registered(address: WorkerAddress): Worker | undefined {
+    const exact = this.registry.byKey(address.key);
+    if (exact !== undefined || !this.options.dpAware || address.rank !== undefined) return exact;
+    return this.registry
+      .all()
+      .find((worker) => worker.baseKey === address.baseKey && worker.dpRank !== undefined);
+  }
+
+  /** @throws WorkerApiError 400 for neither a UUID nor a URL. */
+  #lookup(idOrUrl: string): Worker | undefined {
+    if (isUuid(idOrUrl)) return this.registry.byId(idOrUrl.toLowerCase());
+    if (!idOrUrl.includes('://')) throw badRequest('worker id must be a UUID');
+    return this.registry.byUrl(idOrUrl);
+  }
+
+  #resolve(idOrUrl: string): Worker {
+    const worker = this.#lookup(idOrUrl);
+    if (worker === undefined) throw this.#missing(idOrUrl);
+    return worker;
+  }
+
+  #reservation(idOrUrl: string): Reservation {
+    const parsed = isUuid(idOrUrl) ? undefined : parseWorkerUrl(idOrUrl);
+    const found =
+      parsed?.ok === true
+        ? this.#reservations.byKey(parsed.address.key)
+        : this.#reservations.byId(idOrUrl.toLowerCase());
+    if (found === undefined) throw this.#missing(idOrUrl);
+    return found;
+  }
+
+  /** Names an id only: a URL that is not ours may hold a password. */
+  #missing(idOrUrl: string): Error {
+    return workerNotFound(isUuid(idOrUrl) ? idOrUrl : 'with this URL');
+  }
+}
