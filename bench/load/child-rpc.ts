@@ -43,7 +43,8 @@ export function serveParent(
         (error: unknown) => ({ id: message.id, error: String(error) }),
       )
       .then((answer: Answer) => {
-        if (process.connected) process.send!(answer);
+        // With a callback, an answer to a parent that has just gone is no uncaught error.
+        if (process.connected) process.send!(answer, undefined, undefined, () => undefined);
       })
       .catch(() => undefined);
   });
@@ -92,7 +93,9 @@ export class RpcChild {
         reject(new Error(`${this.name} did not answer '${command}' within ${timeoutMs} ms`));
       }, timeoutMs);
       this.waiting.set(id, { resolve: resolve as Waiter['resolve'], reject, timer });
-      this.child.send({ id, command, payload } satisfies Ask);
+      this.child.send({ id, command, payload } satisfies Ask, (error) => {
+        if (error !== null) this.settle({ id, error: error.message });
+      });
     });
   }
 

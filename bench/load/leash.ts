@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { serveParent } from './child-rpc';
 import { nowMicros, sleep } from './clock';
 import { type LeashStart, type LeashStarted } from './messages';
@@ -14,6 +14,8 @@ import { type LeashStart, type LeashStarted } from './messages';
 const GRACE_MS = 3_000;
 
 const held = new Map<number, ChildProcess>();
+/** Removed when the bench could not do it itself. */
+let directory: string | undefined;
 
 function start(request: LeashStart): Promise<LeashStarted> {
   const stdout = openSync(request.stdoutPath, 'a');
@@ -66,4 +68,13 @@ async function stopAll(): Promise<void> {
   await Promise.all([...held.keys()].map((pid) => stop(pid)));
 }
 
-serveParent({ start, stop, alive: (pid: number) => held.has(pid) }, stopAll);
+async function tidyUp(): Promise<void> {
+  await stopAll();
+  if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+}
+
+function adopt(path: string): void {
+  directory = path;
+}
+
+serveParent({ start, stop, adopt, alive: (pid: number) => held.has(pid) }, tidyUp);

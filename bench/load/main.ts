@@ -14,6 +14,9 @@ function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
+/** A signal or the watchdog ends the process; what fails because of it is no news. */
+let stopping = false;
+
 /** A bench that hangs is ended after this: generous, but finite. Milliseconds. */
 function budget(options: Options): number {
   const windows = options.rounds * options.variants.length * 3 + options.variants.length;
@@ -59,8 +62,9 @@ async function startAll(
       running.push(variant);
       continue;
     }
-    say(`skipping ${name}: ${variant.reason}`);
-    notebook.remark(`${name} is not measured: ${variant.reason.split('\n')[0] ?? ''}`);
+    const [reason = ''] = variant.reason.split('\n');
+    say(`skipping ${name}: ${reason}`);
+    notebook.remark(`${name} is not measured: ${reason}`);
     if (variant.failed) notebook.fail(`${name} did not start: ${variant.reason}`);
   }
   return running;
@@ -107,6 +111,7 @@ async function main(): Promise<number> {
   const workshop = new Workshop(options.pin);
   process.on('exit', () => workshop.abandon());
   const stop = (code: number, why: string): void => {
+    stopping = true;
     say(why);
     void workshop.close().finally(() => process.exit(code));
   };
@@ -126,8 +131,11 @@ async function main(): Promise<number> {
 }
 
 main().then(
-  (code) => process.exit(code),
+  (code) => {
+    if (!stopping) process.exit(code);
+  },
   (error: unknown) => {
+    if (stopping) return;
     say(error instanceof Error ? error.message : String(error));
     process.exit(1);
   },

@@ -45,6 +45,7 @@ export class Workshop {
 
   /** Port of the backend. Clients and backend share the first core. */
   async listen(): Promise<number> {
+    await this.leash.ask('adopt', this.directory, SHORT_MS);
     this.pin(this.backend.pid, 0);
     this.pin(this.generator.pid, 0);
     return this.backend.ask<number>('listen', {}, SHORT_MS);
