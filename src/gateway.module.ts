@@ -1,0 +1,42 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { AuthModule } from '@smg/auth';
+import { type GatewayConfig } from '@smg/config';
+import { EngineModule } from '@smg/engine';
+import { type GatewayLog, ObservabilityModule } from '@smg/observability';
+import { type PluginModule } from '@smg/plugin-host';
+import { PolicyModule } from '@smg/policy';
+import { ProxyModule } from '@smg/proxy';
+import { RegistryModule } from '@smg/registry';
+import { UpstreamModule } from '@smg/upstream';
+import {
+  authSlice,
+  observabilitySlice,
+  policySlice,
+  proxySlice,
+  registrySlice,
+  upstreamSlice,
+} from './slices';
+
+/** The application: every module with its slice of the configuration, and the plug-ins. */
+@Module({})
+export class GatewayModule {
+  static forRoot(
+    config: GatewayConfig,
+    plugins: readonly PluginModule[],
+    log?: GatewayLog,
+  ): DynamicModule {
+    return {
+      module: GatewayModule,
+      imports: [
+        ObservabilityModule.forRoot(observabilitySlice(config, log)),
+        AuthModule.forRoot(authSlice(config)),
+        UpstreamModule.forRoot(upstreamSlice(config)),
+        EngineModule,
+        RegistryModule.forRoot(registrySlice(config)),
+        PolicyModule.forRoot(policySlice(config)),
+        ProxyModule.forRoot(proxySlice(config)),
+        ...plugins,
+      ],
+    };
+  }
+}

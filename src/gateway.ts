@@ -1,0 +1,66 @@
+import { type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type Server } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { type GatewayConfig } from '@smg/config';
+import { flushLogs, MetricsServer, ProcessLifecycle } from '@smg/observability';
+import { REQUEST_OBSERVER, type RequestObserver } from '@smg/plugin-api';
+import { shutDownGracefully } from './graceful-shutdown';
+
+/** A gateway that is built but not listening, or listening, or gone. */
+export class Gateway {
+  private ending: Promise<void> | undefined;
+
+  constructor(
+    /** The Nest application; for embedding programs and tests. */
+    readonly app: NestFastifyApplication,
+    readonly config: GatewayConfig,
+  ) {}
+
+  private get server(): Server {
+    return this.app.getHttpServer();
+  }
+
+  /** Port of the main listener. @throws Error before `listen`. */
+  get port(): number {
+    const address = this.server.address() as AddressInfo | string | null;
+    if (typeof address !== 'object' || address === null) throw new Error('not listening');
+    return address.port;
+  }
+
+  /** Port of `/metrics`; undefined before `listen`. */
+  get metricsPort(): number | undefined {
+    return this.app.get(MetricsServer).address?.port;
+  }
+
+  /** Opens the main port; the metrics and health ports opened while the application started. */
+  async listen(): Promise<void> {
+    const { host, port } = this.config.listener;
+    await this.app.listen({ host, port });
+  }
+
+  /** Graceful end, as on SIGTERM; a second call waits for the first. */
+  shutdown(): Promise<void> {
+    this.ending ??= shutDownGracefully({
+      server: this.server,
+      gracePeriodMs: this.config.requests.shutdownGracePeriodSecs * 1000,
+      beginDraining: () => {
+        this.app.get(ProcessLifecycle).beginDraining();
+      },
+      inFlight: () => this.app.get<RequestObserver>(REQUEST_OBSERVER).inFlight,
+      dispose: () => this.dispose(),
+    });
+    return this.ending;
+  }
+
+  /** Immediate end: connections are cut. */
+  close(): Promise<void> {
+    this.ending ??= this.dispose();
+    return this.ending;
+  }
+
+  private async dispose(): Promise<void> {
+    this.server.closeAllConnections();
+    await this.app.close();
+    await flushLogs();
+  }
+}

@@ -1,0 +1,38 @@
+import { type Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Longest time the listener stays open after readiness said `draining`. */
+const MAX_SETTLE_MS = 5000;
+const POLL_MS = 20;
+
+export interface ShutdownSteps {
+  readonly server: Server;
+  readonly gracePeriodMs: number;
+  /** Readiness answers 503 from here on. */
+  beginDraining(): void;
+  /** Requests not yet finished, bodies included. */
+  inFlight(): number;
+  /** Ends everything else: modules, timers, pools. */
+  dispose(): Promise<void>;
+}
+
+/**
+ * Leaves without losing a request: readiness turns, the listener stays for the settle window
+ * (half the grace period, at most 5 s) so that a load balancer can notice, then it closes, and what is
+ * in flight may finish until the grace period is over; what is left then is cut.
+ */
+export async function shutDownGracefully(steps: ShutdownSteps): Promise<void> {
+  const { server, gracePeriodMs } = steps;
+  const deadline = Date.now() + gracePeriodMs;
+  steps.beginDraining();
+  await sleep(Math.min(gracePeriodMs / 2, MAX_SETTLE_MS));
+
+  server.close();
+  server.closeIdleConnections();
+  while (steps.inFlight() > 0 && Date.now() < deadline) {
+    await sleep(POLL_MS);
+    server.closeIdleConnections();
+  }
+  server.closeAllConnections();
+  await steps.dispose();
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+import './runtime/install';
+import 'reflect-metadata';
+import { writeConfigDocs } from './cli/config-docs.command';
+import { launch } from './cli/launch.command';
+import { mockEngine } from './cli/mock-engine.command';
+
+/** The program: a sub-command, or flags alone for `launch`. The only place that ends the process. */
+async function main(argv: readonly string[]): Promise<number | undefined> {
+  switch (argv[0]) {
+    case 'mock-engine':
+      return mockEngine(argv.slice(1));
+    case 'config-docs':
+      return writeConfigDocs();
+    default:
+      return launch(argv, process);
+  }
+}
+
+process.on('unhandledRejection', (reason) => {
+  // A fault of ours: say so and go on serving; one lost promise must not end a training run.
+  console.error(
+    JSON.stringify({
+      level: 'error',
+      time: Date.now(),
+      target: 'smg::process',
+      msg: 'unhandled rejection',
+      err: reason instanceof Error ? (reason.stack ?? reason.message) : String(reason),
+    }),
+  );
+});
+
+void main(process.argv.slice(2)).then(
+  (code) => {
+    if (code !== undefined) process.exit(code);
+  },
+  (error: unknown) => {
+    console.error(`error: ${error instanceof Error ? error.message : String(error)}`);
+    process.exit(1);
+  },
+);

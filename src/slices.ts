@@ -1,0 +1,104 @@
+import { type AuthOptions } from '@smg/auth';
+import { type GatewayConfig } from '@smg/config';
+import { type GatewayLog, type ObservabilityOptions } from '@smg/observability';
+import { type PolicyOptions } from '@smg/policy';
+import { type ProxyOptions } from '@smg/proxy';
+import { DEFAULT_REGISTRY_OPTIONS, type RegistryOptions } from '@smg/registry';
+import { type UpstreamOptions } from '@smg/upstream';
+
+/** Cuts the configuration into what each lib is told; the only place that knows both sides. */
+
+export function registrySlice(config: GatewayConfig): RegistryOptions {
+  const { workers, health, retry, breaker, requests, auth } = config;
+  return {
+    ...DEFAULT_REGISTRY_OPTIONS,
+    startupWorkers: workers.urls.map((url) => ({ url, workerType: 'regular' })),
+    apiKey: auth.apiKey,
+    runtime: workers.backend === 'auto' ? undefined : workers.backend,
+    startupTimeoutSecs: workers.startupTimeoutSecs,
+    startupDelaySecs: workers.startupDelaySecs,
+    startupCheckIntervalSecs: workers.startupCheckIntervalSecs,
+    jobQueueCapacity: workers.jobQueueCapacity,
+    jobQueueConcurrency: workers.jobQueueConcurrency,
+    dpAware: workers.dpAware,
+    modelAliases: Object.fromEntries(
+      workers.modelAliases.map(({ alias, canonical }) => [alias, canonical]),
+    ),
+    health: {
+      endpoint: health.checkEndpoint,
+      timeoutSecs: health.checkTimeoutSecs,
+      intervalSecs: health.checkIntervalSecs,
+      successThreshold: health.successThreshold,
+      failureThreshold: health.failureThreshold,
+      isDisabled: health.checksDisabled,
+    },
+    removeUnhealthyWorkers: health.removeUnhealthyWorkers,
+    drainSettleSecs: health.drainSettleSecs,
+    resilience: {
+      ...DEFAULT_REGISTRY_OPTIONS.resilience,
+      maxRetries: retry.maxAttempts,
+      initialBackoffMs: retry.initialBackoffMs,
+      maxBackoffMs: retry.maxBackoffMs,
+      backoffMultiplier: retry.backoffMultiplier,
+      jitterFactor: retry.jitterFactor,
+      disableRetries: retry.disabled,
+      cbFailureThreshold: breaker.failureThreshold,
+      cbSuccessThreshold: breaker.successThreshold,
+      cbTimeoutSecs: breaker.timeoutSecs,
+      disableCircuitBreaker: breaker.disabled,
+    },
+    requestTimeoutSecs: requests.timeoutSecs,
+  };
+}
+
+export function policySlice({ routing, plugins }: GatewayConfig): PolicyOptions {
+  return {
+    policy: routing.policy,
+    workerFilterHeader: routing.workerFilterHeader,
+    requireFilters: plugins.requiredFilters,
+    parameters: {
+      cacheThreshold: routing.cacheThreshold,
+      balanceAbsThreshold: routing.balanceAbsThreshold,
+      balanceRelThreshold: routing.balanceRelThreshold,
+      evictionIntervalSecs: routing.evictionIntervalSecs,
+      maxTreeSize: routing.maxTreeSize,
+      random: Math.random,
+    },
+  };
+}
+
+export function upstreamSlice({ requests }: GatewayConfig): UpstreamOptions {
+  return { poolIdleTimeoutSecs: requests.upstreamPoolIdleTimeoutSecs };
+}
+
+export function authSlice({ auth }: GatewayConfig): AuthOptions {
+  return { apiKey: auth.apiKey, tenantApiKeys: auth.tenantApiKeys };
+}
+
+export function observabilitySlice(
+  { observability, listener }: GatewayConfig,
+  log: GatewayLog | undefined,
+): ObservabilityOptions {
+  return {
+    log,
+    prometheusPort: observability.prometheusPort,
+    prometheusHost: observability.prometheusHost,
+    durationBuckets: observability.prometheusDurationBuckets,
+    healthCheckPort: listener.healthCheckPort,
+    healthCheckHost: listener.host,
+  };
+}
+
+export function proxySlice({ requests, retry, routing }: GatewayConfig): ProxyOptions {
+  return {
+    maxPayloadSize: requests.maxPayloadSize,
+    bodyIdleTimeoutSecs: requests.bodyIdleTimeoutSecs,
+    streamStallTimeoutSecs: requests.streamBodyStallTimeoutSecs,
+    requestTimeoutSecs: requests.timeoutSecs,
+    requestIdHeaders: requests.requestIdHeaders,
+    routingKeyHeaders: routing.routingKeyHeaders,
+    hotLane: requests.hotLane,
+    requireModel: routing.enableIgw,
+    retriesDisabled: retry.disabled,
+  };
+}
