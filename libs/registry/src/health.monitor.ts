@@ -9,7 +9,6 @@ import { type RegistryOptions } from './core/registry-options';
 import { type Worker } from './core/worker';
 import { EngineQuestions } from './engine.questions';
 import { REGISTRY_OPTIONS, REGISTRY_RUNTIME, type RegistryRuntime } from './registry.tokens';
-import { WorkerMetrics } from './worker.metrics';
 import { WorkerRegistry } from './worker.registry';
 
 /** Probes in flight. Source: SMG contract 3.7. */
@@ -44,7 +43,6 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
     @Inject(WORKER_EVENTS) private readonly events: WorkerEvents,
     private readonly registry: WorkerRegistry,
     private readonly engines: EngineQuestions,
-    private readonly metrics: WorkerMetrics,
   ) {}
 
   onModuleInit(): void {
@@ -155,8 +153,7 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
   #apply(watch: Watch, isHealthy: boolean): void {
     for (const worker of [...watch.workers]) {
       if (!this.registry.has(worker)) continue;
-      this.metrics.probed(worker, isHealthy);
-      worker.recordProbe(isHealthy);
+      this.registry.recordProbe(worker, isHealthy);
       if (worker.status === 'failed' && this.options.removeUnhealthyWorkers) {
         this.registry.remove(worker);
       }

@@ -3,6 +3,7 @@ import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { READINESS_CHECK, WORKER_DIRECTORY, WORKER_EVENTS } from '@smg/plugin-api';
 import { AdminController } from './admin.controller';
 import { systemClock } from './core/clock';
+import { JobQueue } from './core/job-queue';
 import { type RegistryOptions } from './core/registry-options';
 import { createUuidV7 } from './core/uuid-v7';
 import { EngineFleet } from './engine.fleet';
@@ -11,6 +12,7 @@ import { HealthMonitor } from './health.monitor';
 import { ModelsController } from './models.controller';
 import { RegistrationWorkflow } from './registration.workflow';
 import { REGISTRY_OPTIONS, REGISTRY_RUNTIME, type RegistryRuntime } from './registry.tokens';
+import { SpecGate } from './spec.gate';
 import { StartupRegistration } from './startup.registration';
 import { WorkerCommands } from './worker.commands';
 import { WorkerEventBus } from './worker-event.bus';
@@ -25,6 +27,12 @@ const RUNTIME: RegistryRuntime = {
   random: Math.random,
   newId: createUuidV7(Date.now, randomBytes),
 };
+
+const createJobQueue = (options: RegistryOptions, runtime: RegistryRuntime): JobQueue =>
+  new JobQueue(runtime.clock, {
+    capacity: options.jobQueueCapacity,
+    concurrency: options.jobQueueConcurrency,
+  });
 
 /**
  * The registry of workers. Needs, from global modules: METRICS, WORKER_CALLER and ENGINE_CATALOG.
@@ -49,6 +57,12 @@ export class RegistryModule {
         EngineFleet,
         RegistrationWorkflow,
         WorkerRemover,
+        SpecGate,
+        {
+          provide: JobQueue,
+          useFactory: createJobQueue,
+          inject: [REGISTRY_OPTIONS, REGISTRY_RUNTIME],
+        },
         WorkerCommands,
         HealthMonitor,
         StartupRegistration,

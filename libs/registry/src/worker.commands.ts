@@ -1,9 +1,7 @@
-import { Inject, Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { type WorkerInfoWire, type WorkerSpecWire } from '@smg/protocol';
-import { ENGINE_CATALOG, type EngineCatalog } from '@smg/plugin-api';
 import { JobQueue, JobSuperseded, type Job } from './core/job-queue';
 import { Reservations, type Reservation } from './core/reservations';
-import { type RegistryOptions } from './core/registry-options';
 import { patchSpec, type WorkerPatchWire } from './core/spec-merge';
 import { isUuid } from './core/uuid-v7';
 import { type Worker } from './core/worker';
@@ -13,11 +11,11 @@ import {
   workerExists,
   workerNotFound,
 } from './core/worker-api-error';
-import { defineWorker, type WorkerDefinition } from './core/worker-definition';
+import { type WorkerDefinition } from './core/worker-definition';
 import { pendingInfo, workerInfo } from './core/worker-info';
 import { parseWorkerUrl, type WorkerAddress } from './core/worker-url';
 import { RegistrationWorkflow } from './registration.workflow';
-import { REGISTRY_OPTIONS, REGISTRY_RUNTIME, type RegistryRuntime } from './registry.tokens';
+import { SpecGate } from './spec.gate';
 import { WorkerRegistry } from './worker.registry';
 import { WorkerRemover } from './worker.remover';
 
@@ -34,66 +32,60 @@ export interface AcceptedWorker {
 @Injectable()
 export class WorkerCommands implements BeforeApplicationShutdown {
   readonly #log = new Logger('registry');
-  readonly #queue: JobQueue;
   readonly #reservations = new Reservations();
 
   constructor(
-    @Inject(REGISTRY_OPTIONS) private readonly options: RegistryOptions,
-    @Inject(REGISTRY_RUNTIME) private readonly runtime: RegistryRuntime,
-    @Inject(ENGINE_CATALOG) private readonly catalog: EngineCatalog,
+    private readonly queue: JobQueue,
+    private readonly gate: SpecGate,
     private readonly registry: WorkerRegistry,
     private readonly workflow: RegistrationWorkflow,
     private readonly remover: WorkerRemover,
   ) {
-    this.#queue = new JobQueue(runtime.clock, {
-      capacity: options.jobQueueCapacity,
-      concurrency: options.jobQueueConcurrency,
-    });
-    this.#queue.onExpired((key) => {
+    queue.onExpired((key) => {
       this.#reservations.release(key);
     });
   }
 
   beforeApplicationShutdown(): void {
-    this.#queue.close();
+    this.queue.close();
   }
 
   /** Create only. @throws WorkerApiError */
   add(spec: WorkerSpecWire): AcceptedWorker {
-    const address = this.#addressOf(spec);
+    const address = this.gate.addressOf(spec);
     const taken = this.#registered(address);
     if (taken !== undefined && taken.status !== 'draining') throw workerExists(taken.url, taken.id);
     const reserved = this.#reservations.byKey(address.key);
     if (reserved !== undefined && !reserved.hasFailed) {
       throw workerExists(reserved.address.url, reserved.id);
     }
-    return this.#enqueueAdd(reserved?.id ?? this.runtime.newId(), spec, address);
+    return this.#enqueueAdd(reserved?.id ?? this.registry.newId(), spec, address);
   }
 
   /** Adds, or replaces the worker of the same URL. @throws WorkerApiError */
   upsert(spec: WorkerSpecWire): AcceptedWorker {
-    const address = this.#addressOf(spec);
+    const address = this.gate.addressOf(spec);
     const taken = this.registry.byKey(address.key);
     if (taken !== undefined && taken.status !== 'draining') return this.replace(taken.id, spec);
     const reserved = this.#reservations.byKey(address.key);
     if (reserved !== undefined && !reserved.hasFailed) {
       return { id: reserved.id, url: reserved.address.url };
     }
-    return this.#enqueueAdd(reserved?.id ?? this.runtime.newId(), spec, address);
+    return this.#enqueueAdd(reserved?.id ?? this.registry.newId(), spec, address);
   }
 
   /** Replaces the whole specification; a key that is left out is kept, since it cannot be read back. */
   replace(idOrUrl: string, given: WorkerSpecWire): AcceptedWorker {
     const worker = this.#resolve(idOrUrl);
-    if (this.options.dpAware) throw badRequest('PUT is not supported with --dp-aware');
-    const address = this.#addressOf(given);
+    if (this.gate.isDpAware) throw badRequest('PUT is not supported with --dp-aware');
+    const address = this.gate.addressOf(given);
     if (address.key !== worker.key) {
       throw badRequest(`url differs from that of worker ${worker.id}: ${worker.url}`);
     }
     if (worker.status === 'draining') throw badRequest(`worker ${worker.id} is being removed`);
     const apiKey = given.api_key ?? worker.apiKey;
     const spec = apiKey === undefined ? given : { ...given, api_key: apiKey };
-    this.#queue.supersede(worker.key, ['UpdateWorker']);
+    this.queue.supersede(worker.key, ['UpdateWorker']);
     this.#submit({
       type: 'UpdateWorker',
       key: worker.key,
@@ -116,7 +108,7 @@ export class WorkerCommands implements BeforeApplicationShutdown {
       url: worker.url,
       run: () => {
         const spec = patchSpec(worker, patch);
-        this.#land(worker, defineWorker(spec, worker.definition.address, this.options));
+        this.#land(worker, this.gate.define(spec, worker.definition.address));
         return Promise.resolve();
       },
     });
@@ -127,7 +119,7 @@ export class WorkerCommands implements BeforeApplicationShutdown {
   remove(idOrUrl: string): { readonly id: string } {
     const worker = this.#lookup(idOrUrl);
     if (worker === undefined) return this.#callOff(this.#reservation(idOrUrl));
-    this.#queue.supersede(worker.key, ['UpdateWorker']);
+    this.queue.supersede(worker.key, ['UpdateWorker']);
     if (this.remover.hurry(worker)) return worker;
     this.#submit({
       type: 'RemoveWorker',
@@ -140,9 +132,9 @@ export class WorkerCommands implements BeforeApplicationShutdown {
 
   find(idOrUrl: string): WorkerInfoWire {
     const worker = this.#lookup(idOrUrl);
-    if (worker !== undefined) return workerInfo(worker, this.#queue.status(worker.key));
+    if (worker !== undefined) return workerInfo(worker, this.queue.status(worker.key));
     const { id, spec, address } = this.#reservation(idOrUrl);
-    return pendingInfo(id, { ...spec, url: address.url }, this.#queue.status(address.key));
+    return pendingInfo(id, { ...spec, url: address.url }, this.queue.status(address.key));
   }
 
   /** @param model keeps workers that serve the name, wildcard workers included. */
@@ -153,7 +145,7 @@ export class WorkerCommands implements BeforeApplicationShutdown {
         (worker) =>
           model === undefined || worker.definition.models.length === 0 || worker.serves(model),
       )
-      .map((worker) => workerInfo(worker, this.#queue.status(worker.key)));
+      .map((worker) => workerInfo(worker, this.queue.status(worker.key)));
   }
 
   #enqueueAdd(id: string, spec: WorkerSpecWire, address: WorkerAddress): AcceptedWorker {
@@ -182,7 +174,7 @@ export class WorkerCommands implements BeforeApplicationShutdown {
     const isTaken = definitions.some(({ address }) => this.registry.byKey(address.key));
     if (isTaken) throw new Error('a worker with this URL was registered meanwhile');
     definitions.forEach((definition, index) => {
-      this.registry.register(index === 0 ? id : this.runtime.newId(), definition).activate();
+      this.registry.register(index === 0 ? id : this.registry.newId(), definition).activate();
     });
   }
 
@@ -205,39 +197,21 @@ export class WorkerCommands implements BeforeApplicationShutdown {
 
   #callOff(reservation: Reservation): { readonly id: string } {
     const { key } = reservation.address;
-    this.#queue.supersede(key, ['AddWorker']);
-    this.#queue.forget(key);
+    this.queue.supersede(key, ['AddWorker']);
+    this.queue.forget(key);
     this.#reservations.release(key);
     return reservation;
   }
 
   #submit(job: Job): void {
-    const refusal = this.#queue.submit(job);
+    const refusal = this.queue.submit(job);
     if (refusal !== undefined) throw queueUnavailable(refusal);
-  }
-
-  #addressOf(spec: WorkerSpecWire): WorkerAddress {
-    const parsed = parseWorkerUrl(spec.url, spec.dp_rank);
-    if (!parsed.ok) throw badRequest(parsed.message);
-    const { address } = parsed;
-    if (address.connectionMode !== 'http' || (spec.connection_mode ?? 'http') !== 'http') {
-      throw badRequest('only http:// and https:// workers are supported');
-    }
-    if (address.rank !== undefined && spec.dp_size !== undefined && address.rank >= spec.dp_size) {
-      throw badRequest(`rank ${address.rank} is out of range: dp_size is ${spec.dp_size}`);
-    }
-    const runtime = spec.runtime_type ?? 'unspecified';
-    if (runtime !== 'unspecified' && this.catalog.byName(runtime) === undefined) {
-      const known = this.catalog.all().map((adapter) => adapter.name);
-      throw badRequest(`runtime_type must be one of: unspecified, ${known.join(', ')}`);
-    }
-    return address;
   }
 
   /** With ranks routed to one by one, an engine is registered as soon as one of its ranks is. */
   #registered(address: WorkerAddress): Worker | undefined {
     const exact = this.registry.byKey(address.key);
-    if (exact !== undefined || !this.options.dpAware || address.rank !== undefined) return exact;
+    if (exact !== undefined || !this.gate.isDpAware || address.rank !== undefined) return exact;
     return this.registry
       .all()
       .find((worker) => worker.baseKey === address.baseKey && worker.dpRank !== undefined);

@@ -81,17 +81,15 @@ export class WorkerMetrics implements OnModuleInit {
     this.registry.onBreakerTransition((worker, from, to) => {
       this.#transitions.cell(worker.url, from, to).inc();
     });
+    this.registry.onProbe((worker, isSuccess) => {
+      this.#checks.cell(worker.workerType, isSuccess ? 'success' : 'failure').inc();
+    });
     this.events.subscribe((event) => {
       if (event.kind === 'removed') this.#forget(event.worker.url);
     });
     this.metrics.onCollect(() => {
       this.#refresh();
     });
-  }
-
-  /** One health probe of a worker. */
-  probed(worker: Worker, isSuccess: boolean): void {
-    this.#checks.cell(worker.workerType, isSuccess ? 'success' : 'failure').inc();
   }
 
   #forget(url: string): void {

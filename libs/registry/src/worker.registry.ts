@@ -16,16 +16,20 @@ import { REGISTRY_RUNTIME, type RegistryRuntime } from './registry.tokens';
 /** Told of every breaker transition of a registered worker. */
 export type BreakerListener = (worker: Worker, from: BreakerState, to: BreakerState) => void;
 
+/** Told of every probe of a registered worker. */
+export type ProbeListener = (worker: Worker, isSuccess: boolean) => void;
+
 /** WORKER_DIRECTORY, and the only place that changes it; every change becomes an event. */
 @Injectable()
 export class WorkerRegistry implements WorkerDirectory {
   readonly #log = new Logger('registry');
   readonly #table: WorkerTable;
   readonly #breakerListeners: BreakerListener[] = [];
+  readonly #probeListeners: ProbeListener[] = [];
 
   constructor(
     @Inject(WORKER_EVENTS) private readonly events: WorkerEvents,
-    @Inject(REGISTRY_RUNTIME) runtime: RegistryRuntime,
+    @Inject(REGISTRY_RUNTIME) private readonly runtime: RegistryRuntime,
   ) {
     this.#table = new WorkerTable(runtime.clock, {
       statusChanged: (worker, from, to) => {
@@ -103,6 +107,21 @@ export class WorkerRegistry implements WorkerDirectory {
 
   has(worker: Worker): boolean {
     return this.#table.has(worker);
+  }
+
+  /** A new worker id. */
+  newId(): string {
+    return this.runtime.newId();
+  }
+
+  /** One health probe of a worker. */
+  recordProbe(worker: Worker, isSuccess: boolean): void {
+    for (const listener of this.#probeListeners) listener(worker, isSuccess);
+    worker.recordProbe(isSuccess);
+  }
+
+  onProbe(listener: ProbeListener): void {
+    this.#probeListeners.push(listener);
   }
 
   onBreakerTransition(listener: BreakerListener): void {

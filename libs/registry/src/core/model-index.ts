@@ -69,9 +69,15 @@ export class ModelIndex {
 
   #poolFor(model: string, type: WorkerType): WorkerPool {
     let byType = this.#pools.get(model);
-    if (byType === undefined) this.#pools.set(model, (byType = new Map()));
+    if (byType === undefined) {
+      byType = new Map<WorkerType, WorkerPool>();
+      this.#pools.set(model, byType);
+    }
     let pool = byType.get(type);
-    if (pool === undefined) byType.set(type, (pool = new WorkerPool(model, this.host)));
+    if (pool === undefined) {
+      pool = new WorkerPool(model, this.host);
+      byType.set(type, pool);
+    }
     return pool;
   }
 }

@@ -1,6 +1,6 @@
-import { type HttpPoolWire, type WorkerSpecWire } from '@smg/protocol';
+import { type HttpPoolWire, type ResilienceWire, type WorkerSpecWire } from '@smg/protocol';
 import { type BreakerConfig } from './circuit-breaker';
-import { type RegistryOptions } from './registry-options';
+import { type RegistryOptions, type ResilienceOptions } from './registry-options';
 import { type ProbeThresholds } from './status-machine';
 
 /** Retries of requests to one worker: its own settings over the global ones. */
@@ -40,26 +40,34 @@ export function effectiveSettings(spec: WorkerSpecWire, options: RegistryOptions
   const own = spec.resilience ?? {};
   const shared = options.resilience;
   const pool = spec.http_pool ?? {};
-  const noRetry = own.disable_retry ?? shared.disableRetries;
   return {
-    retry: {
-      maxAttempts: noRetry ? 1 : Math.max(1, own.max_retries ?? shared.maxRetries),
-      initialBackoffMs: own.initial_backoff_ms ?? shared.initialBackoffMs,
-      maxBackoffMs: own.max_backoff_ms ?? shared.maxBackoffMs,
-      backoffMultiplier: own.backoff_multiplier ?? shared.backoffMultiplier,
-      jitterFactor: own.jitter_factor ?? shared.jitterFactor,
-    },
-    breaker: {
-      isEnabled: !(own.disable_circuit_breaker ?? shared.disableCircuitBreaker),
-      failureThreshold: Math.max(1, own.cb_failure_threshold ?? shared.cbFailureThreshold),
-      successThreshold: Math.max(1, own.cb_success_threshold ?? shared.cbSuccessThreshold),
-      timeoutMs: (own.cb_timeout_secs ?? shared.cbTimeoutSecs) * SECOND,
-    },
+    retry: effectiveRetry(own, shared),
+    breaker: effectiveBreaker(own, shared),
     retryableStatusCodes: new Set(own.retryable_status_codes ?? shared.retryableStatusCodes),
     capacityStatusCodes: new Set(own.capacity_status_codes ?? shared.capacityStatusCodes),
     requestTimeoutMs: (pool.timeout_secs ?? options.requestTimeoutSecs) * SECOND,
     httpPool: pool,
     health: effectiveHealth(spec, options),
+  };
+}
+
+function effectiveRetry(own: ResilienceWire, shared: ResilienceOptions): EffectiveRetry {
+  const isOff = own.disable_retry ?? shared.disableRetries;
+  return {
+    maxAttempts: isOff ? 1 : Math.max(1, own.max_retries ?? shared.maxRetries),
+    initialBackoffMs: own.initial_backoff_ms ?? shared.initialBackoffMs,
+    maxBackoffMs: own.max_backoff_ms ?? shared.maxBackoffMs,
+    backoffMultiplier: own.backoff_multiplier ?? shared.backoffMultiplier,
+    jitterFactor: own.jitter_factor ?? shared.jitterFactor,
+  };
+}
+
+function effectiveBreaker(own: ResilienceWire, shared: ResilienceOptions): BreakerConfig {
+  return {
+    isEnabled: !(own.disable_circuit_breaker ?? shared.disableCircuitBreaker),
+    failureThreshold: Math.max(1, own.cb_failure_threshold ?? shared.cbFailureThreshold),
+    successThreshold: Math.max(1, own.cb_success_threshold ?? shared.cbSuccessThreshold),
+    timeoutMs: (own.cb_timeout_secs ?? shared.cbTimeoutSecs) * SECOND,
   };
 }
 
