@@ -3,11 +3,16 @@ import { chatRequest } from './chat-request';
 import { nowMicros, sleep } from './clock';
 import { Failures } from './failures';
 import { Histogram } from './histogram';
-import { type HoldResult, type HoldRun, type StreamsRun, type WindowResult } from './messages';
+import {
+  type HoldResult,
+  type HoldRun,
+  type StreamsRun,
+  type Target,
+  type WindowResult,
+} from './messages';
 import { canReadProc, cpuNanoseconds } from './proc';
 import { statusOf } from './response-reader';
 import { EventCounter } from './sse-events';
-import { type Target } from './messages';
 
 /** Streams being opened at the same time. */
 const OPENING_AT_ONCE = 50;

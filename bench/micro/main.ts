@@ -30,16 +30,25 @@ function row(cells: readonly string[]): string {
 }
 
 function print(suite: string, cost: Cost, baselineNs: number): void {
-  const bar = cost.atMostNs === undefined ? '' : `≤ ${cost.atMostNs}`;
   console.log(
     row([
       `${suite}: ${cost.name}`,
       `${cost.medianNs.toFixed(1)} (${cost.minNs.toFixed(1)})`,
       `±${cost.errorPercent.toFixed(1)} %`,
       (cost.medianNs / baselineNs).toFixed(2),
-      bar,
+      cost.atMostNs === undefined ? '' : `≤ ${cost.atMostNs}`,
     ]),
   );
+  if (cost.tail === undefined) return;
+  const { p99Ns, atMostNs } = cost.tail;
+  console.log(row(['  its p99, each call alone', p99Ns.toFixed(0), '', '', `≤ ${atMostNs}`]));
+}
+
+/** Bars that a case does not hold. */
+function misses(cost: Cost): number {
+  const median = cost.atMostNs !== undefined && cost.medianNs > cost.atMostNs ? 1 : 0;
+  const tail = cost.tail !== undefined && cost.tail.p99Ns > cost.tail.atMostNs ? 1 : 0;
+  return median + tail;
 }
 
 function main(): number {
@@ -69,7 +78,7 @@ function main(): number {
       const cost = measureCase(one, values.smoke === true);
       if (Number.isNaN(baselineNs)) baselineNs = cost.medianNs;
       print(suite.name, cost, baselineNs);
-      if (cost.atMostNs !== undefined && cost.medianNs > cost.atMostNs) missed += 1;
+      missed += misses(cost);
     }
   }
   if (missed > 0) console.log(`${missed} above the bar`);

@@ -6,8 +6,10 @@ export interface MicroCase {
    * them, so that none can be left out by the compiler. Allocates nothing of its own.
    */
   readonly run: () => number;
-  /** Upper bound in ns per operation, where there is a promise. */
+  /** Upper bound of the median, in ns per operation, where there is a promise. */
   readonly atMostNs?: number;
+  /** One operation, and the upper bound of its 99th percentile in ns: each call is timed alone. */
+  readonly tail?: { readonly once: () => number; readonly p99AtMostNs: number };
 }
 
 /** Cases that belong together. `prepare` runs once, before the first case is measured. */
@@ -23,13 +25,22 @@ export interface MicroSuite {
 export const OPERATIONS = 100;
 
 /** Makes a case of one operation. @param once returns a number that depends on its work. */
-export function repeat(name: string, once: (turn: number) => number, atMostNs?: number): MicroCase {
+export function repeat(
+  name: string,
+  once: (turn: number) => number,
+  bars: { readonly atMostNs?: number; readonly p99AtMostNs?: number } = {},
+): MicroCase {
   // A loop of its own per case: a shared one would see many callees and inline none.
   // eslint-disable-next-line @typescript-eslint/no-implied-eval -- constant text; see above
   const loop = new Function(
     'once',
     `return () => { let sum = 0; for (let i = 0; i < ${OPERATIONS}; i += 1) sum += once(i); return sum; };`,
   ) as (callee: typeof once) => () => number;
-  const run = loop(once);
-  return atMostNs === undefined ? { name, run } : { name, run, atMostNs };
+  const { atMostNs, p99AtMostNs } = bars;
+  return {
+    name,
+    run: loop(once),
+    ...(atMostNs === undefined ? {} : { atMostNs }),
+    ...(p99AtMostNs === undefined ? {} : { tail: { once: () => once(0), p99AtMostNs } }),
+  };
 }

@@ -40,10 +40,15 @@ export const filtersSuite: MicroSuite = {
         [`${gold.length} candidates, all stay`, gold, tied],
       ] as const) {
         cases.push(
-          repeat(name, () => {
-            const kept = chain.apply(candidates, context);
-            return isAllFiltered(kept) ? 0 : kept.length;
-          }),
+          repeat(
+            name,
+            () => {
+              const kept = chain.apply(candidates, context);
+              return isAllFiltered(kept) ? 0 : kept.length;
+            },
+            // A selection that takes longer is felt: it holds up every stream of the process.
+            count === 1_000 ? { p99AtMostNs: 50_000 } : {},
+          ),
         );
       }
     }
