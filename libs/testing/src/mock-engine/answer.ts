@@ -65,6 +65,7 @@ export class Answer {
     const response = this.response;
     const list = [...flat(headers), ...flat(this.behaviour?.headers ?? {})];
     if (framing === 'close') {
+      // Removing what was never set still keeps Node from adding it.
       response.removeHeader('transfer-encoding');
       response.removeHeader('content-length');
       response.shouldKeepAlive = false;
@@ -96,9 +97,14 @@ export class Answer {
   }
 
   /** A complete answer with a length. */
-  async send(status: number, type: string, body: string | Buffer): Promise<void> {
+  async send(
+    status: number,
+    type: string,
+    body: string | Buffer,
+    more: HeaderInput = [],
+  ): Promise<void> {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    const headers = ['content-length', String(bytes.length)];
+    const headers = ['content-length', String(bytes.length), ...flat(more)];
     if (type !== '') headers.unshift('content-type', type);
     if (this.cut === undefined) {
       if (this.isOver) return;
@@ -113,11 +119,8 @@ export class Answer {
     await this.end(bytes);
   }
 
-  async json(status: number, value: unknown, headers: HeaderInput = []): Promise<void> {
-    for (let list = flat(headers), at = 0; at + 1 < list.length; at += 2) {
-      this.response.setHeader(list[at] ?? '', list[at + 1] ?? '');
-    }
-    await this.send(status, 'application/json', JSON.stringify(value));
+  json(status: number, value: unknown, headers: HeaderInput = []): Promise<void> {
+    return this.send(status, 'application/json', JSON.stringify(value), headers);
   }
 
   /** Bytes straight onto the connection, which then closes. */

@@ -95,6 +95,10 @@ export class MockEngine {
           });
     for (const socket of this.sockets) socket.destroy();
     await closed;
+    // The close events of sockets and answers follow within a turn or two.
+    for (let turn = 0; turn < 50 && this.sockets.size + this.answers.size > 0; turn += 1) {
+      await new Promise(setImmediate);
+    }
   }
 
   /** Dies as a killed process does: every connection reset, nobody listening, no memory of state. */

@@ -42,7 +42,13 @@ export class RouteTable {
   }
 
   find(path: string): Route | undefined {
-    return this.routes.get(path) ?? this.routes.get(path.slice(0, path.lastIndexOf('/') + 1));
+    const exact = this.routes.get(path);
+    if (exact !== undefined) return exact;
+    for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1)) {
+      const route = this.routes.get(path.slice(0, slash + 1));
+      if (route !== undefined) return route;
+    }
+    return undefined;
   }
 }
 
