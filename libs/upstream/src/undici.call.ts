@@ -1,4 +1,3 @@
-import { type Dispatcher } from 'undici';
 import { classifyUpstreamError, isRelayableStatus } from './core/upstream-failure';
 import { type PooledClient } from './engine.pool';
 import { type UpstreamPool } from './upstream.pool';
@@ -17,7 +16,7 @@ import {
  * request was written. Such a request is written once more on a new connection, and only if the socket
  * had served before and not one byte of an answer was seen; otherwise the engine may have begun.
  */
-export class UndiciCall implements UpstreamCall, Dispatcher.DispatchHandler {
+export class UndiciCall implements UpstreamCall {
   private entry: PooledClient | undefined;
   private resumeReading: (() => void) | undefined;
   private started = false;

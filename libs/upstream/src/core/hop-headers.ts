@@ -96,31 +96,37 @@ export interface RelayHeaders {
  * and every `x-smg-*`. Content-Length is left out too; the relay states it again when it still holds.
  */
 export function readResponseHeaders(raw: readonly string[]): RelayHeaders {
-  const headers: string[] = [];
-  let named: Set<string> | undefined;
-  let contentLength = -1;
-  let chunked = false;
-  let eventStream = false;
-  for (let i = 0; i + 1 < raw.length; i += 2) {
-    if (raw[i]?.length === 10 && raw[i]?.toLowerCase() === 'connection') {
-      named = addNamed(named, raw[i + 1] ?? '');
-    }
-  }
+  const found = { headers: [] as string[], contentLength: -1, chunked: false, eventStream: false };
+  const named = namedByConnection(raw);
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const original = raw[i] ?? '';
     const value = raw[i + 1] ?? '';
     const name = original.toLowerCase();
     if (name === 'content-length') {
-      contentLength = /^\d{1,15}$/.test(value) ? Number(value) : -1;
-      continue;
+      found.contentLength = /^\d{1,15}$/.test(value) ? Number(value) : -1;
+    } else if (name === 'transfer-encoding') {
+      found.chunked = true;
+    } else if (mayRelay(name, value) && named?.has(name) !== true) {
+      if (name === 'content-type') found.eventStream = /^\s*text\/event-stream\b/i.test(value);
+      found.headers.push(original, value);
     }
-    if (name === 'transfer-encoding') chunked = true;
-    if (NEVER_RELAYED.has(name) || name.startsWith(SMG_PREFIX)) continue;
-    if (named?.has(name) === true || !LEGAL_VALUE.test(value)) continue;
-    if (name === 'content-type') eventStream = /^\s*text\/event-stream\b/i.test(value);
-    headers.push(original, value);
   }
-  return { headers, contentLength, chunked, eventStream };
+  return found;
+}
+
+function mayRelay(name: string, value: string): boolean {
+  return !NEVER_RELAYED.has(name) && !name.startsWith(SMG_PREFIX) && LEGAL_VALUE.test(value);
+}
+
+function namedByConnection(raw: readonly string[]): Set<string> | undefined {
+  let named: Set<string> | undefined;
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = raw[i] ?? '';
+    if (name.length === 10 && name.toLowerCase() === 'connection') {
+      named = addNamed(named, raw[i + 1] ?? '');
+    }
+  }
+  return named;
 }
 
 function addNamed(named: Set<string> | undefined, value: string): Set<string> | undefined {

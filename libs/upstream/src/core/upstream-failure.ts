@@ -37,7 +37,7 @@ const INVALID_CODES: ReadonlySet<string> = new Set([
   'UND_ERR_INVALID_ARG',
 ]);
 
-function textOf(error: unknown, key: 'code' | 'message'): string {
+function textOf(error: unknown, key: 'code' | 'message' | 'name'): string {
   if (typeof error !== 'object' || error === null) return '';
   const value = (error as Record<string, unknown>)[key];
   return typeof value === 'string' ? value : '';
@@ -57,7 +57,8 @@ export function classifyUpstreamError(error: unknown, connected: boolean): Upstr
   const inner = innermost(error);
   const code = textOf(inner, 'code');
   const text = textOf(inner, 'message');
-  if (code.startsWith('HPE_') || INVALID_CODES.has(code)) {
+  // The parser's error does not always carry a code.
+  if (textOf(inner, 'name') === 'HTTPParserError' || INVALID_CODES.has(code)) {
     return { kind: 'invalid', message: 'the answer is not valid HTTP', cause: error };
   }
   if (text === 'bad response' || text === 'bad upgrade') {
