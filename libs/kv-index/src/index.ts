@@ -1,0 +1,2 @@
+export { PrefixTree, type EvictionLimits, type PrefixMatch } from './core/prefix-tree';
+export { countCharacters } from './core/utf8';
