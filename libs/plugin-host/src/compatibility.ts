@@ -13,14 +13,14 @@ export function assertPluginCompatible(
   const range = (moduleClass as { smgPluginApi?: unknown }).smgPluginApi;
   if (range === undefined) return;
   const answer = typeof range === 'string' ? satisfiesRange(apiVersion, range) : undefined;
-  if (answer === undefined) {
+  if (typeof range !== 'string' || answer === undefined) {
     throw new Error(
       `plug-in ${moduleClass.name}: smgPluginApi ${JSON.stringify(range)} is no version range; write 1.2.3, ^1.2.3, ~1.2.3 or >=1.2.3`,
     );
   }
   if (!answer) {
     throw new Error(
-      `plug-in ${moduleClass.name} was built for plug-in API ${String(range)}, but this gateway offers ${apiVersion}`,
+      `plug-in ${moduleClass.name} was built for plug-in API ${range}, but this gateway offers ${apiVersion}`,
     );
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
+import { type InstanceWrapper } from '@nestjs/core/injector/instance-wrapper';
 import { type ExtensionPoint } from '@smg/plugin-api';
 
 /** How {@link ExtensionCollector.collect} tells two extensions apart. */
@@ -33,19 +34,9 @@ export class ExtensionCollector {
     const owners = new Map<string, string>();
     for (const wrapper of this.discovery.getProviders()) {
       if (!point.owns(wrapper.token)) continue;
-      const owner = wrapper.host?.metatype?.name ?? wrapper.host?.name ?? 'an unnamed module';
+      const owner = wrapper.host?.metatype.name ?? 'an unnamed module';
       const registration = `${String(wrapper.token)} (module ${owner})`;
-      // A request-scoped tree yields a bare prototype here: no name, no dependencies.
-      if (!wrapper.isDependencyTreeStatic() || wrapper.isTransient) {
-        throw new Error(
-          `${registration} is not a singleton, or depends on a request-scoped provider; extensions must be singletons`,
-        );
-      }
-      const instance: unknown = wrapper.instance;
-      if (typeof instance !== 'object' || instance === null) {
-        throw new Error(`${registration} did not produce an object`);
-      }
-      const extension = instance as T;
+      const extension = singletonOf(wrapper, registration) as T;
       const name = nameOf(extension);
       if (typeof name !== 'string' || name.trim() === '') {
         throw new Error(`${registration} has no name; give it a unique, non-empty \`name\``);
@@ -61,4 +52,18 @@ export class ExtensionCollector {
     }
     return found;
   }
+}
+
+function singletonOf(wrapper: InstanceWrapper, registration: string): object {
+  // Outside the singletons Nest holds a bare prototype here: no name, no dependencies.
+  if (!wrapper.isDependencyTreeStatic() || wrapper.isTransient) {
+    throw new Error(
+      `${registration} is not a singleton, or depends on a request-scoped provider; extensions must be singletons`,
+    );
+  }
+  const instance: unknown = wrapper.instance;
+  if (typeof instance !== 'object' || instance === null) {
+    throw new Error(`${registration} did not produce an object`);
+  }
+  return instance;
 }
