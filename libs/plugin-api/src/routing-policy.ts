@@ -38,6 +38,8 @@ export interface RoutingPolicyParameters {
   readonly evictionIntervalSecs: number;
   /** Characters (text tree), summed over workers. */
   readonly maxTreeSize: number;
+  /** Seconds after which a prefix that nobody used is forgotten; undefined: only size evicts. */
+  readonly maxPrefixIdleSecs?: number | undefined;
   /** Uniform in [0, 1). */
   readonly random: () => number;
 }

@@ -1,0 +1,19 @@
+import { type RoutingPolicyParameters } from '@smg/plugin-api';
+
+/** The slice of the configuration that selection needs. */
+export interface PolicyOptions {
+  /** Name of the default policy, ours or a plug-in's. */
+  readonly policy: string;
+  /**
+   * Request header whose `key=value` pairs a worker's labels must hold. Blank or undefined: the
+   * label filter is not registered.
+   */
+  readonly workerFilterHeader?: string | undefined;
+  /** Names of candidate filters that must be registered; one that is missing stops the start. */
+  readonly requireFilters: readonly string[];
+  /** Parameters of the default policy. */
+  readonly parameters: RoutingPolicyParameters;
+}
+
+/** Service token of the {@link PolicyOptions}. */
+export const POLICY_OPTIONS = 'smg:policy-options';
