@@ -113,7 +113,7 @@ export class UndiciCall implements UpstreamCall {
     }
     const stale = this.started && !this.answered && (this.entry?.served ?? 0) > 0;
     this.discard();
-    const failure = classifyUpstreamError(error, this.started);
+    const failure = classifyUpstreamError(error, this.started, this.resumeReading !== undefined);
     if (
       stale &&
       failure.kind === 'reset' &&

@@ -52,14 +52,23 @@ function innermost(error: unknown): unknown {
 /**
  * Sorts an error of the HTTP client.
  * @param connected whether the request was written to a connected socket.
+ * @param headSeen whether a complete response head was read.
  */
-export function classifyUpstreamError(error: unknown, connected: boolean): UpstreamFailure {
+export function classifyUpstreamError(
+  error: unknown,
+  connected: boolean,
+  headSeen: boolean,
+): UpstreamFailure {
   const inner = innermost(error);
   const code = textOf(inner, 'code');
   const text = textOf(inner, 'message');
   // The parser's error does not always carry a code.
   if (textOf(inner, 'name') === 'HTTPParserError' || INVALID_CODES.has(code)) {
     return { kind: 'invalid', message: 'the answer is not valid HTTP', cause: error };
+  }
+  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && !headSeen) {
+    // The parser refused the head, Content-Length beside Transfer-Encoding for one.
+    return { kind: 'invalid', message: 'the answer is not framed as HTTP demands', cause: error };
   }
   if (text === 'bad response' || text === 'bad upgrade') {
     return { kind: 'invalid', message: `unexpected protocol switch (${text})`, cause: error };
