@@ -1,0 +1,94 @@
+/** Longest Content-Length that is still an exact integer with room to add. */
+const CONTENT_LENGTH = /^\d{1,15}$/;
+
+/**
+ * A request head, scanned once. Names are lower case, repeats and order are kept, so the list serves
+ * the framing checks, header look-ups and the forwarded headers alike.
+ */
+export class ClientHead {
+  /** Flat list of lower-case names and values. */
+  readonly headers: readonly string[];
+  /** Bytes announced; -1 when there is no Content-Length. */
+  readonly contentLength: number;
+  readonly isChunked: boolean;
+  readonly authorization: string | undefined;
+  /** The client waits for `100 Continue` before it sends the body. */
+  readonly expectsContinue: boolean;
+  /** Why the message must be refused: two readers could disagree about where it ends. */
+  readonly defect: string | undefined;
+
+  constructor(raw: readonly string[]) {
+    const headers = new Array<string>(raw.length);
+    let length: string | undefined;
+    let coding: string | undefined;
+    let hosts = 0;
+    let authorization: string | undefined;
+    let expect: string | undefined;
+    let defect: string | undefined;
+    for (let i = 0; i + 1 < raw.length; i += 2) {
+      const name = (raw[i] ?? '').toLowerCase();
+      const value = raw[i + 1] ?? '';
+      headers[i] = name;
+      headers[i + 1] = value;
+      switch (name) {
+        case 'content-length':
+          if (length !== undefined) defect = 'more than one Content-Length';
+          length = value;
+          break;
+        case 'transfer-encoding':
+          if (coding !== undefined) defect = 'more than one Transfer-Encoding';
+          coding = value;
+          break;
+        case 'host':
+          hosts += 1;
+          break;
+        case 'authorization':
+          authorization ??= value;
+          break;
+        case 'expect':
+          expect = value;
+          break;
+        default:
+      }
+    }
+    this.headers = headers;
+    this.contentLength = length !== undefined && CONTENT_LENGTH.test(length) ? Number(length) : -1;
+    this.isChunked = coding !== undefined;
+    this.authorization = authorization;
+    this.expectsContinue = expect !== undefined && expect.toLowerCase() === '100-continue';
+    this.defect = defect ?? framingDefect(length, coding, hosts);
+  }
+
+  get hasBody(): boolean {
+    return this.isChunked || this.contentLength > 0;
+  }
+
+  /** Value of a header; repeats are joined with `, `. @param name lower case. */
+  header(name: string): string | undefined {
+    const { headers } = this;
+    let found: string | undefined;
+    for (let i = 0; i < headers.length; i += 2) {
+      if (headers[i] !== name) continue;
+      const value = headers[i + 1] ?? '';
+      found = found === undefined ? value : `${found}, ${value}`;
+    }
+    return found;
+  }
+}
+
+function framingDefect(
+  length: string | undefined,
+  coding: string | undefined,
+  hosts: number,
+): string | undefined {
+  if (hosts > 1) return 'more than one Host';
+  if (coding !== undefined && length !== undefined) {
+    return 'Transfer-Encoding beside Content-Length';
+  }
+  // Only chunked ends a message by itself; any other coding would have to be decoded to relay it.
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
+    return 'Transfer-Encoding other than chunked';
+  }
+  if (length !== undefined && !CONTENT_LENGTH.test(length)) return 'Content-Length is no number';
+  return undefined;
+}
