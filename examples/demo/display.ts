@@ -84,7 +84,11 @@ export class Display {
       return;
     }
     const footer = `${seconds} s, ${stats.served} answers, ${stats.failed} failures. Ctrl-C ends it.`;
-    const lines = [...tableOf(rows, stats, this.names), '', footer];
+    // A line that wraps would make the way back up too short.
+    const width = this.out.columns - 1;
+    const lines = [...tableOf(rows, stats, this.names), '', footer].map((line) =>
+      width > 0 ? line.slice(0, width) : line,
+    );
     // Up to where the last table began, then clear to the end of the screen.
     const back = this.drawn === 0 ? '' : `\u001b[${this.drawn}A\u001b[J`;
     this.out.write(`${back}${lines.join('\n')}\n`);

