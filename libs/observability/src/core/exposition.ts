@@ -4,14 +4,18 @@ const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
 /** @throws Error when a metric could not be exposed under these names. */
-export function assertExposable(name: string, labels: readonly string[]): void {
+export function assertExposable(name: string, labels: readonly string[], kind: MetricKind): void {
   if (!NAME.test(name)) throw new Error(`metric ${JSON.stringify(name)}: not a metric name`);
   for (const label of labels) {
-    if (!LABEL.test(label) || label.startsWith('__') || label === 'le') {
+    if (!LABEL.test(label) || label.startsWith('__') || isBucketLabel(label, kind)) {
       throw new Error(`metric ${name}: ${JSON.stringify(label)} cannot be a label`);
     }
   }
 }
+
+/** A histogram needs `le` for its own bounds. */
+const isBucketLabel = (label: string, kind: MetricKind): boolean =>
+  kind === 'histogram' && label === 'le';
 
 const escapeHelp = (text: string): string => text.replace(/\\/g, '\\\\').replace(/\n/g, '\\n');
 

@@ -45,7 +45,7 @@ export class CellFamily<Cell> implements MetricFamily<Cell>, RenderableFamily {
     this.kind = form.kind;
     this.labels = Object.freeze([...(spec.labels ?? [])]);
     this.modelIndex = this.labels.indexOf(MODEL);
-    assertExposable(spec.name, this.labels);
+    assertExposable(spec.name, this.labels, form.kind);
   }
 
   get size(): number {
