@@ -17,11 +17,13 @@ interface Occurrences {
   readonly words: string[];
 }
 
-/** Splits the arguments of `launch` into what each option was given. Nothing is interpreted yet. */
-export function readArgv(argv: readonly string[]): ArgvReading {
+/** Splits the arguments into what each option was given. Nothing is interpreted yet. */
+export function readArgv(args: readonly string[]): ArgvReading {
+  const named = args[0] === 'launch' || args[0] === 'start';
+  const argv = named ? args.slice(1) : args;
   const found = new Map<AnyOption, Occurrences>();
   const { operands, unknown } = buildParser(found).parseOptions([...argv]);
-  const problems = [...describeStrays(argv, operands, unknown)];
+  const problems = [...describeStrays(argv, operands, unknown, named)];
   const warnings: string[] = [];
   const given: GivenValue[] = [];
   for (const [option, { count, bare, words }] of found) {
@@ -65,40 +67,42 @@ function* describeStrays(
   argv: readonly string[],
   operands: readonly string[],
   unknown: readonly string[],
+  named: boolean,
 ): Iterable<string> {
+  // Such a word is reported already, as the missing value of the secret flag before it.
   const afterSecret = new Set(
-    argv.filter((_, index) => isSecretFlag(argv[index - 1]) && argv[index]?.startsWith('-')),
+    argv.filter((word, index) => isSecretFlag(argv[index - 1]) && word.startsWith('-')),
   );
-  const first = argv[0];
-  for (const word of operands) {
-    if (word === 'launch' || word === 'start') {
+  for (const word of [...operands, ...unknown]) {
+    if (!named && (word === 'launch' || word === 'start')) {
       yield `flags before ${word} conflict with it; write them after it`;
-    } else if (word === first && /^[a-z][a-z-]*$/.test(word)) {
+    } else if (word.startsWith('-')) {
+      if (!afterSecret.has(word)) yield describeFlag(argv, word);
+    } else if (!named && word === argv[0] && /^[a-z][a-z-]*$/.test(word)) {
       yield `${word}: unknown command; the commands are launch, start, mock-engine, config-docs`;
-    } else {
+    } else if (operands.includes(word)) {
       yield strayArgument(argv, word);
     }
-  }
-  for (const word of unknown) {
-    const name = /^--([A-Za-z][\w-]*)/.exec(word)?.[1];
-    // The word was reported as the missing value of the secret flag before it.
-    if (afterSecret.has(word)) continue;
-    if (word === 'launch' || word === 'start') {
-      yield `flags before ${word} conflict with it; write them after it`;
-    } else if (name === undefined) {
-      // Most likely the value of an unknown flag, which is reported itself.
-      if (word.startsWith('-')) yield strayArgument(argv, word);
-    } else if (OPTIONS_BY_FLAG.has(name)) {
-      yield `--${name}: takes no value`;
-    } else {
-      const near = nearest(name, OPTIONS_BY_FLAG.keys());
-      yield `--${name}: unknown flag${near === undefined ? '' : `; did you mean --${near}?`}`;
-    }
+    // Anything else stands behind an unknown flag, most likely as its value.
   }
 }
 
+/** A word with a dash that the parser did not take. */
+function describeFlag(argv: readonly string[], word: string): string {
+  const name = /^--([A-Za-z][\w-]*)/.exec(word)?.[1];
+  if (name === undefined) return strayArgument(argv, word);
+  if (OPTIONS_BY_FLAG.has(name)) return `--${name}: takes no value`;
+  const near = nearest(name, OPTIONS_BY_FLAG.keys());
+  return `--${name}: unknown flag${near === undefined ? '' : `; did you mean --${near}?`}`;
+}
+
+/** Says where the word stands instead of what it is. */
 function strayArgument(argv: readonly string[], word: string): string {
-  return `argument ${argv.indexOf(word) + 1} belongs to no flag; flags are written --name`;
+  const before = argv.slice(0, argv.indexOf(word)).findLast((other) => other.startsWith('--'));
+  const flag = before?.slice(2).split('=', 1)[0] ?? '';
+  return OPTIONS_BY_FLAG.has(flag)
+    ? `--${flag}: is followed by an argument that belongs to no flag`
+    : 'an argument belongs to no flag; flags are written --name';
 }
 
 function isSecretFlag(word: string | undefined): boolean {

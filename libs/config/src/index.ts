@@ -4,7 +4,8 @@ export {
   type CommandLineIo,
   type ProgramVersions,
 } from './parse-command-line';
-export { loadConfig, type LoadOptions } from './load-config';
+export { loadConfig } from './load-config';
+export { type BuildOptions } from './core/build-config';
 export { ConfigError } from './core/config-error';
 export { type GatewayConfig, type PartialGatewayConfig } from './core/gateway-config';
 export { type ModelAlias, type TenantApiKey } from './core/kinds/pairs';

@@ -8,11 +8,6 @@ import { show } from './core/show';
 const BY_KEY = new Map(AVAILABLE_OPTIONS.map((option) => [option.key, option]));
 const SECTIONS = new Set(AVAILABLE_OPTIONS.map((option) => option.key.split('.', 1)[0]));
 
-export interface LoadOptions extends BuildOptions {
-  /** Accept port 0, which asks the system for a free port. */
-  readonly ephemeralPorts?: boolean;
-}
-
 /**
  * A validated configuration for a program that embeds the gateway: the members given, the defaults
  * of the command line for the rest. Every rule of the command line holds.
@@ -20,7 +15,7 @@ export interface LoadOptions extends BuildOptions {
  */
 export function loadConfig(
   partial: PartialGatewayConfig = {},
-  options: LoadOptions = {},
+  options: BuildOptions = {},
 ): GatewayConfig {
   const given: GivenValue[] = [];
   const problems: string[] = [];

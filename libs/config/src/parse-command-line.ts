@@ -55,8 +55,7 @@ export function parseCommandLine(
   const answer = answerAtOnce(argv, versions);
   if (answer !== undefined) return print(answer);
 
-  const named = argv[0] === 'launch' || argv[0] === 'start';
-  const flags = readArgv(named ? argv.slice(1) : argv);
+  const flags = readArgv(argv);
   const file = readFileOf(flags.given, io);
   const problems = [...flags.problems, ...file.problems];
   const given = [...file.given, ...readEnvironment(io.env), ...flags.given];

@@ -5,12 +5,16 @@ import { type GatewayConfig } from './gateway-config';
 import { type GivenValue } from './given-value';
 import { AVAILABLE_OPTIONS } from './option-table';
 import { type AnyOption, type InertOption } from './option';
-import { type Parsed } from './parsed';
+import { good, type Parsed } from './parsed';
 
 export interface BuildOptions {
   /** Accept policy names that no built-in has, also when no `--plugin` is given. */
   readonly pluginPolicies?: boolean;
+  /** Accept port 0, which asks the system for a free port. */
+  readonly ephemeralPorts?: boolean;
 }
+
+const PORT_FLAGS: ReadonlySet<string> = new Set(['port', 'health-check-port', 'prometheus-port']);
 
 export interface BuiltConfig {
   readonly config: GatewayConfig;
@@ -35,7 +39,7 @@ export function buildConfig(given: readonly GivenValue[], options: BuildOptions 
       problems.push(`${label}: not available in this version`);
       continue;
     }
-    const parsed = read(item);
+    const parsed = read(item, options.ephemeralPorts === true);
     if (!parsed.ok) {
       problems.push(`${label}: ${parsed.problem}`);
       continue;
@@ -58,8 +62,10 @@ export function buildConfig(given: readonly GivenValue[], options: BuildOptions 
   return { config, warnings };
 }
 
-function read({ option, raw }: GivenValue): Parsed<unknown> {
-  return raw.form === 'words' ? option.kind.fromArgs(raw.words) : option.kind.fromJson(raw.value);
+function read({ option, raw }: GivenValue, ephemeralPorts: boolean): Parsed<unknown> {
+  if (raw.form === 'words') return option.kind.fromArgs(raw.words);
+  if (ephemeralPorts && raw.value === 0 && PORT_FLAGS.has(option.flag)) return good(0);
+  return option.kind.fromJson(raw.value);
 }
 
 function inertWarning(option: InertOption, label: string): string {

@@ -1,4 +1,5 @@
 import { type GivenValue } from './given-value';
+import { jsonFault } from './json-fault';
 import { nearest } from './nearest';
 import { OPTIONS_BY_FILE_KEY, OPTIONS_BY_FLAG } from './option-table';
 import { type AnyOption } from './option';
@@ -11,11 +12,13 @@ export interface ConfigFileReading {
 
 /** Reads the text of a config file: one flat JSON object whose keys are flags in snake_case. */
 export function readConfigFile(path: string, text: string): ConfigFileReading {
+  const plain = text.replace(/^\uFEFF/, '');
   let json: unknown;
   try {
-    json = JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch (error) {
-    return refuse(`--config: ${show(path)} is not JSON${place(error, text)}`);
+    json = JSON.parse(plain);
+  } catch {
+    const { line, column } = jsonFault(plain);
+    return refuse(`--config: ${show(path)} is not JSON (line ${line}, column ${column})`);
   }
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     return refuse(`--config: ${show(path)} does not hold a JSON object`);
@@ -49,13 +52,4 @@ function unknownKey(key: string): string {
   }
   const near = nearest(key, OPTIONS_BY_FILE_KEY.keys());
   return `${label}: unknown key${near === undefined ? '' : `; did you mean ${near}?`}`;
-}
-
-/** The engine's own message quotes the text around the fault, which may be a key: only say where. */
-function place(error: unknown, text: string): string {
-  const message = error instanceof Error ? error.message : '';
-  const offset = /at position (\d+)/.exec(message)?.[1];
-  if (offset === undefined) return '';
-  const lines = text.slice(0, Number(offset)).split('\n');
-  return ` (line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1})`;
 }

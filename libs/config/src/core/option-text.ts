@@ -14,7 +14,7 @@ export function defaultOf(option: AnyOption): string {
   const json = option.kind.toJson(option.default);
   if (json === null || json === undefined) return 'unset';
   if (Array.isArray(json)) return json.length === 0 ? 'empty' : json.map(String).join(' ');
-  return String(json as string | number | boolean);
+  return typeof json === 'string' ? json : JSON.stringify(json);
 }
 
 /** Keys under which a config file may hold the option; the canonical one first. */

@@ -9,7 +9,7 @@ A model gateway: one endpoint in front of a fleet of inference engines.
 Commands:
   launch, start    Run the gateway (also what happens without a command)
   mock-engine      Run a mock engine to try the gateway with
-  config-docs      Print the reference of every option
+  config-docs      Render the reference of every option
 
 Flags take the forms --flag value and --flag=value. Flags win over environment
 variables, those over the config file, that over the defaults.`;

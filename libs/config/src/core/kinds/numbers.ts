@@ -24,8 +24,14 @@ function ruleOf({ min, max }: Range): string {
   return max === Number.MAX_SAFE_INTEGER ? `>= ${min}` : `${min}..=${max}`;
 }
 
+/** -0 prints as 0, so it is 0. */
+function unsigned(value: number): number {
+  return value === 0 ? 0 : value;
+}
+
 function outside(value: string, range: Range): string {
-  return `${value} is not in ${range.min}..=${range.max}`;
+  const rule = ruleOf(range);
+  return `${value} is not ${rule.startsWith('>') ? rule : `in ${rule}`}`;
 }
 
 export function integer(spec: IntegerSpec): Scalar<number> {
@@ -35,7 +41,9 @@ export function integer(spec: IntegerSpec): Scalar<number> {
       Math.max(value, spec.clamp?.min ?? spec.min),
       spec.clamp?.max ?? spec.max,
     );
-    return clamped === value ? good(value) : good(clamped, `${shown} is taken as ${clamped}`);
+    return clamped === value
+      ? good(unsigned(value))
+      : good(clamped, `${shown} is taken as ${clamped}`);
   };
   return {
     label: spec.label,
@@ -86,7 +94,9 @@ interface DecimalSpec {
 
 export function decimal({ label, rule, accepts }: DecimalSpec): Scalar<number> {
   const check = (value: number, shown: string): Parsed<number> =>
-    Number.isFinite(value) && accepts(value) ? good(value) : bad(`${shown} is not ${rule}`);
+    Number.isFinite(value) && accepts(value)
+      ? good(unsigned(value))
+      : bad(`${shown} is not ${rule}`);
   return {
     label,
     rule,

@@ -120,7 +120,7 @@ export const MESH_OPTIONS = [
     default: undefined,
     doc: 'Address told to peers; needed when --mesh-host is unspecified.',
   }),
-  unavailable('mesh-port', one(u16(1)), { default: 39_527, doc: 'Mesh port.' }),
+  unavailable('mesh-port', one(u16(1)), { default: 39_527, doc: 'Port peers speak to.' }),
   unavailable('mesh-peer-urls', list(filled()), { default: [], doc: 'Peers to join.' }),
 ] as const;
 

@@ -1,17 +1,7 @@
 import { ROUTING_KEY } from '@smg/protocol';
 import { choice, openChoice } from '../kinds/choices';
 import { csv, flag, list, one, optional, refine } from '../kinds/combine';
-import {
-  atLeast,
-  fraction,
-  integer,
-  positive,
-  seconds,
-  share,
-  TIMER_MAX_SECS,
-  u32,
-  usize,
-} from '../kinds/numbers';
+import { atLeast, fraction, positive, seconds, share, u32, usize } from '../kinds/numbers';
 import { headerName, text } from '../kinds/texts';
 import { option, unavailable } from '../option';
 import { bad, good } from '../parsed';
@@ -67,23 +57,11 @@ export const ROUTING_OPTIONS = [
     doc: 'cache_aware: ratio of loads that must be exceeded as well before a hit spills.',
   }),
   // 0 is legal here and refused for cache_aware, the one policy that evicts, among the cross checks.
-  option(
-    'routing.evictionIntervalSecs',
-    'eviction-interval',
-    one(
-      integer({
-        label: 'u64 s',
-        min: 0,
-        max: Number.MAX_SAFE_INTEGER,
-        clamp: { max: TIMER_MAX_SECS },
-      }),
-    ),
-    {
-      default: 120,
-      aliases: ['eviction-interval-secs'],
-      doc: 'Seconds between evictions of the prefix tree; above 0 for cache_aware.',
-    },
-  ),
+  option('routing.evictionIntervalSecs', 'eviction-interval', one(seconds()), {
+    default: 120,
+    aliases: ['eviction-interval-secs'],
+    doc: 'Seconds between evictions of the prefix tree; above 0 for cache_aware.',
+  }),
   option('routing.maxTreeSize', 'max-tree-size', one(usize(1)), {
     default: 67_108_864,
     doc: 'Characters the prefix tree keeps, summed over workers.',

@@ -1,0 +1,49 @@
+import { loadConfig } from '../load-config';
+import { parseCommandLine } from '../parse-command-line';
+
+function launch(line: string) {
+  const io = { env: {}, readFile: () => '' };
+  const result = parseCommandLine(line.split(' '), io, { short: '', verbose: '' });
+  return result.kind === 'error' ? result.text : result.kind;
+}
+
+describe('cross checks', () => {
+  it.each([
+    ['--policy power_of_two', 'at least 2 --worker-urls or --enable-igw, got 0'],
+    ['--policy power_of_two --worker-urls http://a', 'got 1'],
+    ['--policy nope', '--policy: nope is not one of cache_aware'],
+    ['--policy manual --plugin p', '--policy: manual is not available in this version'],
+    ['--eviction-interval 0', '--eviction-interval: 0 is not > 0'],
+    [
+      '--port 9000 --health-check-port 9000',
+      '--health-check-port: 9000 is already the port of --port',
+    ],
+    ['--port 29000', '--prometheus-port: 29000 is already the port of --port'],
+    ['--health-check-port 29000', '29000 is already the port of --health-check-port'],
+    [
+      '--retry-max-backoff-ms 10',
+      '--retry-max-backoff-ms: 10 is below --retry-initial-backoff-ms 50',
+    ],
+    ['--model-alias a=b --model-alias a=c', '--model-alias: "a" stands for both "b" and "c"'],
+    ['--tenant-api-key a:k --tenant-api-key b:k', 'entry 2 has the same key as entry 1'],
+    ['--api-key k --tenant-api-key a:k', 'entry 1 has the same key as --api-key'],
+  ])('%s is refused', (line, message) => {
+    expect(launch(line)).toContain(message);
+  });
+
+  it.each([
+    '--policy power_of_two --worker-urls http://a http://b',
+    '--policy power_of_two --enable-igw',
+    '--policy my_policy --plugin p',
+    '--eviction-interval 0 --policy random',
+    '--model-alias a=b --model-alias a=b --model-alias c=b',
+    '--retry-initial-backoff-ms 50 --retry-max-backoff-ms 50',
+    '--tenant-api-key a:k1 --tenant-api-key a:k2',
+  ])('%s is fine', (line) => {
+    expect(launch(line)).toBe('run');
+  });
+
+  it('hold for embedded configurations too', () => {
+    expect(() => loadConfig({ routing: { policy: 'power_of_two' } })).toThrow('at least 2');
+  });
+});
