@@ -10,8 +10,8 @@ export interface ProxyOptions {
   readonly requestTimeoutSecs: number;
   readonly requestIdHeaders: readonly string[];
   readonly routingKeyHeaders: readonly string[];
-  /** `off` runs the same routes through Nest's router: the oracle for tests, and for doubt. */
-  readonly hotLane: 'on' | 'off';
+  /** False runs the same routes through Nest's router: the oracle for tests, and for doubt. */
+  readonly hotLane: boolean;
   /** `/generate` without a model is refused with `missing_model`. */
   readonly requireModel: boolean;
   /** One attempt, also while no worker can be selected. */

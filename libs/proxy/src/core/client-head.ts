@@ -1,6 +1,39 @@
 /** Longest Content-Length that is still an exact integer with room to add. */
 const CONTENT_LENGTH = /^\d{1,15}$/;
 
+/** Collects the few headers a head is judged by. */
+class FramingFields {
+  length: string | undefined;
+  coding: string | undefined;
+  hosts = 0;
+  authorization: string | undefined;
+  expect: string | undefined;
+  defect: string | undefined;
+
+  take(name: string, value: string): void {
+    switch (name) {
+      case 'content-length':
+        if (this.length !== undefined) this.defect = 'more than one Content-Length';
+        this.length = value;
+        break;
+      case 'transfer-encoding':
+        if (this.coding !== undefined) this.defect = 'more than one Transfer-Encoding';
+        this.coding = value;
+        break;
+      case 'host':
+        this.hosts += 1;
+        break;
+      case 'authorization':
+        this.authorization ??= value;
+        break;
+      case 'expect':
+        this.expect = value;
+        break;
+      default:
+    }
+  }
+}
+
 /**
  * A request head, scanned once. Names are lower case, repeats and order are kept, so the list serves
  * the framing checks, header look-ups and the forwarded headers alike.
@@ -19,44 +52,21 @@ export class ClientHead {
 
   constructor(raw: readonly string[]) {
     const headers = new Array<string>(raw.length);
-    let length: string | undefined;
-    let coding: string | undefined;
-    let hosts = 0;
-    let authorization: string | undefined;
-    let expect: string | undefined;
-    let defect: string | undefined;
+    const seen = new FramingFields();
     for (let i = 0; i + 1 < raw.length; i += 2) {
       const name = (raw[i] ?? '').toLowerCase();
       const value = raw[i + 1] ?? '';
       headers[i] = name;
       headers[i + 1] = value;
-      switch (name) {
-        case 'content-length':
-          if (length !== undefined) defect = 'more than one Content-Length';
-          length = value;
-          break;
-        case 'transfer-encoding':
-          if (coding !== undefined) defect = 'more than one Transfer-Encoding';
-          coding = value;
-          break;
-        case 'host':
-          hosts += 1;
-          break;
-        case 'authorization':
-          authorization ??= value;
-          break;
-        case 'expect':
-          expect = value;
-          break;
-        default:
-      }
+      seen.take(name, value);
     }
+    const { length, coding } = seen;
     this.headers = headers;
     this.contentLength = length !== undefined && CONTENT_LENGTH.test(length) ? Number(length) : -1;
     this.isChunked = coding !== undefined;
-    this.authorization = authorization;
-    this.expectsContinue = expect !== undefined && expect.toLowerCase() === '100-continue';
-    this.defect = defect ?? framingDefect(length, coding, hosts);
+    this.authorization = seen.authorization;
+    this.expectsContinue = seen.expect?.toLowerCase() === '100-continue';
+    this.defect = seen.defect ?? framingDefect(length, coding, seen.hosts);
   }
 
   get hasBody(): boolean {

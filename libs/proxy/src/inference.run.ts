@@ -1,0 +1,351 @@
+import { GatewayError, type ErrorCode } from '@smg/protocol';
+import {
+  type ResponseInterceptor,
+  type SelectionOutcome,
+  type WorkerPoolView,
+  type WorkerView,
+} from '@smg/plugin-api';
+import { buildRequestHeaders } from '@smg/upstream';
+import { type IncomingMessage, type ServerResponse } from 'node:http';
+import { type BodyFailure, type BodyListener, BodyReader } from './body.reader';
+import { ClientWriter, type WritableListener } from './client.writer';
+import { backoffMs } from './core/backoff';
+import { type ClientHead } from './core/client-head';
+import { type RouteFacts } from './core/inference-routes';
+import { setTopLevelFields } from './core/json-splice';
+import { readRequestFacts } from './core/request-facts';
+import { FlatResponseHead } from './core/response-head';
+import { asGatewayError, replyOf } from './gateway-reply';
+import { type InferenceExchange } from './inference.exchange';
+import { DEFAULT_SELECTION_RETRY, type SelectionRetry } from './proxy.options';
+import { type RouteCells, type RouterErrorType } from './router.metrics';
+import { type RoutableWorker, type RunServices } from './run.services';
+import { describeNobody, firstReady, isAllOverloaded } from './selection-answers';
+import { type AttemptOwner, UpstreamAttempt } from './upstream.attempt';
+
+const EMPTY = Buffer.alloc(0);
+const ONE_ATTEMPT: SelectionRetry = Object.freeze({ ...DEFAULT_SELECTION_RETRY, maxAttempts: 1 });
+
+/** What a run is made of. */
+export interface RunParts {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly head: ClientHead;
+  readonly route: RouteFacts;
+  readonly isPublic: boolean;
+  /** `?…` of the request target, or empty. */
+  readonly query: string;
+  readonly exchange: InferenceExchange;
+  readonly interceptors: readonly ResponseInterceptor[];
+}
+
+/**
+ * One request from its head to its last byte: credentials, body, facts, then attempts until one
+ * answer or error reaches the client. Whatever order aborts, errors and ends come in, `close` of the
+ * response finishes the run, once.
+ */
+export class InferenceRun implements AttemptOwner, BodyListener, WritableListener {
+  readonly exchange: InferenceExchange;
+  readonly writer: ClientWriter;
+  readonly interceptors: readonly ResponseInterceptor[];
+  private readonly startedAt: number;
+  private body: Buffer = EMPTY;
+  private pool: WorkerPoolView | undefined;
+  private cells: RouteCells | undefined;
+  private attempt: UpstreamAttempt | undefined;
+  private reader: BodyReader | undefined;
+  private backoff: NodeJS.Timeout | undefined;
+  private passAuthorization = true;
+  private model: string | undefined;
+  private rewritesModel = false;
+  private pathIndex = 0;
+  private errorCode: ErrorCode | undefined;
+  private isFinished = false;
+
+  constructor(
+    readonly services: RunServices,
+    private readonly parts: RunParts,
+  ) {
+    this.exchange = parts.exchange;
+    this.interceptors = parts.interceptors;
+    this.startedAt = services.now();
+    this.writer = new ClientWriter(
+      parts.request,
+      parts.response,
+      services.options.streamStallTimeoutSecs * 1000,
+      this,
+    );
+  }
+
+  /** @param refusal an error found before the run, such as a full process. */
+  start(refusal?: GatewayError): void {
+    const { parts, services } = this;
+    services.observer.started();
+    parts.response.on('close', () => {
+      this.finish();
+    });
+    const error = refusal ?? this.authenticate() ?? this.checkDeclaredSize();
+    if (error !== undefined) {
+      this.reply(error, false);
+      return;
+    }
+    if (this.exchange.endpoint === 'info') {
+      this.cells = services.metrics.cellsOf(undefined, 'info', false);
+      this.cells.requests.inc();
+      this.next();
+      return;
+    }
+    // Only now is the body wanted: a refused client never sends it.
+    if (parts.head.expectsContinue) parts.response.writeContinue();
+    const { maxPayloadSize, bodyIdleTimeoutSecs } = services.options;
+    this.reader = new BodyReader(parts.request, maxPayloadSize, bodyIdleTimeoutSecs * 1000, this);
+    this.reader.start();
+  }
+
+  onBody(body: Buffer): void {
+    const result = readRequestFacts(this.exchange.route, body);
+    if (!result.ok) {
+      this.reply(new GatewayError('json_parse_error', result.message), false);
+      return;
+    }
+    const { facts } = result;
+    const { services, exchange } = this;
+    if (!facts.namesModel && services.options.requireModel && exchange.endpoint === 'generate') {
+      this.reply(new GatewayError('missing_model', 'the request names no model'), false);
+      return;
+    }
+    this.body = body;
+    exchange.learn(facts);
+    const pool = services.directory.pool(facts.model, 'regular');
+    const isKnown = pool !== undefined && pool.workers.length > 0;
+    this.model = isKnown ? pool.model : undefined;
+    this.cells = services.metrics.cellsOf(this.model, exchange.endpoint, facts.wantsStream);
+    this.cells.requests.inc();
+    if (!isKnown) {
+      const message = `No worker available for model '${facts.model}'`;
+      this.reply(new GatewayError('model_not_found', message), false);
+      return;
+    }
+    this.pool = pool;
+    exchange.model = pool.model;
+    this.rewritesModel = facts.namesModel && pool.model !== facts.model;
+    this.next();
+  }
+
+  onBodyFailure(failure: BodyFailure): void {
+    if (failure === 'stalled') {
+      const message = `no byte of the body for ${this.services.options.bodyIdleTimeoutSecs} s`;
+      this.reply(new GatewayError('request_body_stalled', message), false);
+    } else if (failure === 'aborted') {
+      this.reply(new GatewayError('request_body_aborted', 'the body is not complete'), false);
+    } else {
+      this.reply(this.tooLarge(), false);
+    }
+  }
+
+  onWritable(): void {
+    this.attempt?.resume();
+  }
+
+  retryAnswer(status: number): boolean {
+    const worker = this.attempt?.worker;
+    if (worker === undefined || this.isFinished) return this.isFinished;
+    if (this.exchange.endpoint === 'info') return this.tryNextPath(status, worker);
+    return worker.retryableStatusCodes.has(status) && this.again(worker.retry, undefined);
+  }
+
+  retryFailure(error: GatewayError): void {
+    const worker = this.attempt?.worker;
+    if (worker === undefined || !this.again(worker.retry, worker)) this.reply(error, true);
+  }
+
+  refuse(error: GatewayError): void {
+    this.reply(error, true);
+  }
+
+  committed(): void {
+    this.body = EMPTY;
+    this.exchange.forgetBody();
+  }
+
+  private authenticate(): GatewayError | undefined {
+    const decision = this.services.auth.decide(this.parts.head.authorization);
+    // A refused credential on a public route is still not the engine's business.
+    this.passAuthorization = decision.allowed && !decision.consumesAuthorization;
+    if (decision.allowed || this.parts.isPublic) return undefined;
+    return new GatewayError('invalid_api_key', decision.message);
+  }
+
+  private checkDeclaredSize(): GatewayError | undefined {
+    const isTooLarge = this.parts.head.contentLength > this.services.options.maxPayloadSize;
+    return isTooLarge ? this.tooLarge() : undefined;
+  }
+
+  private tooLarge(): GatewayError {
+    const message = `the body is larger than ${this.services.options.maxPayloadSize} bytes`;
+    return new GatewayError('request_body_too_large', message);
+  }
+
+  /** The next attempt: select, then dispatch. */
+  private next(avoid?: WorkerView): void {
+    this.exchange.attempt += 1;
+    this.attempt = undefined;
+    try {
+      const worker = this.select(avoid);
+      if (worker !== undefined) this.dispatch(worker);
+    } catch (error) {
+      this.reply(asGatewayError(error), false);
+    }
+  }
+
+  private select(avoid: WorkerView | undefined): RoutableWorker | undefined {
+    const { services, exchange, pool } = this;
+    if (pool === undefined) {
+      const ready = firstReady(services.directory, avoid);
+      if (ready === undefined)
+        this.reply(new GatewayError('no_workers', 'No worker is ready'), false);
+      return ready as RoutableWorker | undefined;
+    }
+    const outcome = services.selector.select(pool, exchange, avoid);
+    // The directory of this process holds registry workers only.
+    if (outcome.kind === 'selected') return outcome.worker as RoutableWorker;
+    this.nobody(pool, outcome);
+    return undefined;
+  }
+
+  private nobody(
+    pool: WorkerPoolView,
+    outcome: Exclude<SelectionOutcome, { kind: 'selected' }>,
+  ): void {
+    const overloaded = outcome.kind === 'no_candidates' && isAllOverloaded(pool);
+    const retryAfterSecs = this.services.options.loadMonitorIntervalSecs ?? 10;
+    const error = describeNobody(pool, outcome, overloaded ? retryAfterSecs : undefined);
+    const { retry, retriesDisabled } = this.services.options;
+    const settings = retriesDisabled ? ONE_ATTEMPT : (retry ?? DEFAULT_SELECTION_RETRY);
+    if (overloaded || !this.again(settings, undefined)) this.reply(error, false);
+  }
+
+  private dispatch(worker: RoutableWorker): void {
+    const { exchange, parts } = this;
+    exchange.routedWorker = worker;
+    for (const interceptor of this.interceptors) interceptor.onDispatch(exchange);
+    const isInfo = exchange.endpoint === 'info';
+    const credentials = { passAuthorization: this.passAuthorization, workerKey: worker.apiKey };
+    const attempt = new UpstreamAttempt(this, worker);
+    this.attempt = attempt;
+    attempt.start({
+      baseUrl: worker.baseUrl,
+      method: isInfo ? 'GET' : 'POST',
+      path: (parts.route.enginePaths[this.pathIndex] ?? parts.route.path) + parts.query,
+      headers: buildRequestHeaders(parts.head.headers, credentials, !isInfo),
+      body: isInfo ? null : this.bodyFor(worker),
+    });
+  }
+
+  private bodyFor(worker: RoutableWorker): Buffer {
+    if (!this.rewritesModel && worker.dpRank === undefined) return this.body;
+    const fields = new Map<string, string | number>();
+    if (this.rewritesModel) fields.set('model', this.exchange.model);
+    if (worker.dpRank !== undefined) fields.set('data_parallel_rank', worker.dpRank);
+    return setTopLevelFields(this.body, fields);
+  }
+
+  /** Engines name their information routes differently: after a 404 the other name is tried. */
+  private tryNextPath(status: number, worker: RoutableWorker): boolean {
+    if (status !== 404 || this.pathIndex + 1 >= this.parts.route.enginePaths.length) return false;
+    this.pathIndex += 1;
+    this.dispatch(worker);
+    return true;
+  }
+
+  /** Schedules another attempt. @returns false when none is left. */
+  private again(settings: SelectionRetry, avoid: WorkerView | undefined): boolean {
+    if (this.isFinished) return true;
+    const { attempt, endpoint } = this.exchange;
+    if (attempt >= settings.maxAttempts) {
+      if (settings.maxAttempts > 1) this.services.metrics.gaveUp(endpoint);
+      return false;
+    }
+    this.services.metrics.retried(endpoint);
+    const delay = backoffMs(settings, attempt + 1, this.services.random());
+    this.backoff = setTimeout(() => {
+      this.next(avoid);
+    }, delay);
+    return true;
+  }
+
+  /** Answers with an error the gateway made. @param isStamped a worker caused it. */
+  private reply(error: GatewayError, isStamped: boolean): void {
+    if (this.isFinished || this.writer.headSent) return;
+    this.committed();
+    this.errorCode = error.code;
+    if (error.level === 'error') this.services.logFault(error.message, error.cause);
+    if (!isStamped) this.exchange.routedWorker = undefined;
+    const { status, headers, body } = replyOf(error, this.exchange.requestId);
+    const head = new FlatResponseHead(status, false, headers);
+    if (isStamped) {
+      this.services.metrics.minted(status, error.code);
+      this.stamp(head);
+    }
+    const { request, head: clientHead } = this.parts;
+    const isUnread = clientHead.hasBody && !request.complete;
+    const closes = isUnread || error.code === 'connection_limit_reached';
+    if (closes) head.headers.push('connection', 'close');
+    head.headers.push('content-length', String(Buffer.byteLength(body)));
+    this.writer.head(status, head.headers);
+    const mayStillSend = isUnread && error.code !== 'request_body_stalled';
+    if (mayStillSend && !clientHead.expectsContinue) this.writer.endAndLinger(body);
+    else this.writer.end(body);
+  }
+
+  private stamp(head: FlatResponseHead): void {
+    try {
+      for (const interceptor of this.interceptors) interceptor.onHead(head, this.exchange);
+    } catch (error) {
+      // The error answer goes out without its stamp rather than not at all.
+      this.services.logFault('a response interceptor failed on an error answer', error);
+    }
+  }
+
+  private finish(): void {
+    if (this.isFinished) return;
+    this.isFinished = true;
+    clearTimeout(this.backoff);
+    this.reader?.cancel();
+    this.attempt?.clientGone();
+    this.writer.dispose();
+    const { parts, services, exchange, writer } = this;
+    const isWhole = parts.response.writableFinished;
+    const durationMs = services.now() - this.startedAt;
+    const status = writer.headSent ? writer.status : 499;
+    this.cells?.duration.observe(durationMs / 1000);
+    const errorType = this.errorType(status);
+    if (errorType !== undefined) {
+      services.metrics.failed(this.model, exchange.endpoint, errorType);
+    }
+    services.observer.finished({
+      method: exchange.method,
+      route: exchange.route,
+      url: parts.request.url ?? '',
+      status,
+      durationMs,
+      requestId: exchange.requestId,
+      errorCode: this.errorCode,
+      worker: exchange.routedWorker?.url,
+      model: this.model,
+      attempts: exchange.attempt,
+      clientGone: !isWhole && !writer.truncated,
+      truncated: writer.truncated,
+    });
+  }
+
+  private errorType(status: number): RouterErrorType | undefined {
+    if (this.writer.truncated) return 'backend_error';
+    if (status < 400 || status === 499) return undefined;
+    if (status === 504) return 'timeout';
+    if (this.errorCode === undefined) return status >= 500 ? 'backend_error' : 'validation_error';
+    if (status === 503 || this.errorCode === 'model_not_found') return 'no_workers';
+    if (status === 502 || this.errorCode.startsWith('read_response')) return 'backend_error';
+    return status === 500 ? 'internal_error' : 'validation_error';
+  }
+}

@@ -1,0 +1,51 @@
+import {
+  type Lifecycle,
+  type RequestObserver,
+  type SelectionContext,
+  type SelectionOutcome,
+  type ServingAuth,
+  type WorkerDirectory,
+  type WorkerPoolView,
+  type WorkerView,
+} from '@smg/plugin-api';
+import { type Worker } from '@smg/registry';
+import { type UpstreamTransport } from '@smg/upstream';
+import { type ProxyOptions } from './proxy.options';
+import { type RouterMetrics } from './router.metrics';
+
+/** The part of a registry worker that an attempt needs. */
+export type RoutableWorker = WorkerView &
+  Pick<
+    Worker,
+    | 'apiKey'
+    | 'retry'
+    | 'retryableStatusCodes'
+    | 'requestTimeoutMs'
+    | 'beginRequest'
+    | 'endRequest'
+    | 'recordOutcome'
+    | 'recordTransportFailure'
+  >;
+
+/** Chooses a worker; `WorkerSelector` of the policy lib. */
+export interface Selector {
+  select(pool: WorkerPoolView, context: SelectionContext, avoid?: WorkerView): SelectionOutcome;
+}
+
+/** What every request of the data plane shares. */
+export interface RunServices {
+  readonly options: ProxyOptions;
+  readonly directory: WorkerDirectory;
+  readonly selector: Selector;
+  readonly transport: UpstreamTransport;
+  readonly auth: ServingAuth;
+  readonly observer: RequestObserver;
+  readonly lifecycle: Lifecycle;
+  readonly metrics: RouterMetrics;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+  /** A fault of the gateway, with its cause. */
+  readonly logFault: (message: string, cause: unknown) => void;
+}

@@ -1,0 +1,312 @@
+import { GatewayError, REQUEST_ID } from '@smg/protocol';
+import { type ResponseInterceptor } from '@smg/plugin-api';
+import {
+  readResponseHeaders,
+  type RelayHeaders,
+  type UpstreamCall,
+  type UpstreamFailure,
+  type UpstreamHandler,
+  type UpstreamRequest,
+} from '@smg/upstream';
+import { type ClientWriter } from './client.writer';
+import { FlatResponseHead } from './core/response-head';
+import { StreamWatch, truncationEvent } from './core/stream-watch';
+import { upstreamError } from './gateway-reply';
+import { type InferenceExchange } from './inference.exchange';
+import { type RoutableWorker, type RunServices } from './run.services';
+
+/** Bytes of a buffered answer held back, so that a failure inside it is still a clean error. */
+const HOLD_BYTES = 1024 * 1024;
+/** Milliseconds after which the head of a silent stream is sent on without its first byte. */
+const HEAD_DELAY_MS = 200;
+
+/** The request an attempt belongs to. */
+export interface AttemptOwner {
+  readonly services: RunServices;
+  readonly exchange: InferenceExchange;
+  readonly writer: ClientWriter;
+  readonly interceptors: readonly ResponseInterceptor[];
+  /** A whole answer may be thrown away for another attempt. @returns true when one is scheduled. */
+  retryAnswer(status: number): boolean;
+  /** The worker failed before a byte of an answer; another attempt, or this error. */
+  retryFailure(error: GatewayError): void;
+  /** No further attempt: the client gets this error, stamped with the worker. */
+  refuse(error: GatewayError): void;
+  /** From here on no further attempt is possible. */
+  committed(): void;
+}
+
+/**
+ * One attempt at one worker, from dispatch to the last byte. Three ways of passing an answer on:
+ * a stream is relayed from its first byte; a buffered answer is held until it is complete; one too
+ * large to hold is relayed as it arrives.
+ */
+export class UpstreamAttempt implements UpstreamHandler {
+  private call: UpstreamCall | undefined;
+  private deadline: NodeJS.Timeout | undefined;
+  private headDelay: NodeJS.Timeout | undefined;
+  private settled = false;
+  private status = 0;
+  private relay: RelayHeaders | undefined;
+  private isStream = false;
+  private isSpilled = false;
+  private isInspected = false;
+  private held: Buffer[] = [];
+  private bytes = 0;
+  private watch: StreamWatch | undefined;
+
+  constructor(
+    private readonly owner: AttemptOwner,
+    readonly worker: RoutableWorker,
+  ) {}
+
+  start(request: UpstreamRequest): void {
+    this.worker.beginRequest();
+    this.deadline = setTimeout(onDeadline, this.worker.requestTimeoutMs, this);
+    this.call = this.owner.services.transport.dispatch(request, this);
+  }
+
+  /** The client left: the engine is told at once, and nobody is blamed. */
+  clientGone(): void {
+    if (this.settled) return;
+    this.settle();
+    this.call?.abort();
+  }
+
+  resume(): void {
+    this.call?.resume();
+  }
+
+  onResend(): void {
+    this.owner.services.metrics.resent();
+  }
+
+  onHead(status: number, rawHeaders: readonly string[]): void {
+    const relay = readResponseHeaders(rawHeaders);
+    this.relay = relay;
+    this.status = status;
+    this.owner.services.metrics.answered(status);
+    this.isStream = status < 300 && (relay.eventStream || this.owner.exchange.wantsStream);
+    if (this.isStream) {
+      const endsByClose = !relay.chunked && relay.contentLength === -1;
+      if (relay.eventStream) this.watch = new StreamWatch(endsByClose);
+      this.owner.committed();
+      this.headDelay = setTimeout(onHeadDelay, HEAD_DELAY_MS, this);
+    } else if (relay.contentLength > this.owner.services.options.maxPayloadSize) {
+      this.tooLarge();
+    }
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.settled) return true;
+    this.bytes += chunk.length;
+    if (this.isStream) {
+      this.watch?.see(chunk);
+      if (!this.owner.writer.headSent && !this.commitHead()) return true;
+      return this.owner.writer.write(chunk);
+    }
+    if (this.bytes > this.owner.services.options.maxPayloadSize) {
+      this.tooLarge();
+      return true;
+    }
+    if (this.isSpilled) return this.owner.writer.write(chunk);
+    this.held.push(chunk);
+    return this.bytes <= HOLD_BYTES || this.isInspected || this.spill();
+  }
+
+  onEnd(): void {
+    if (this.settled) return;
+    this.settle();
+    if (this.isStream) this.endStream();
+    else if (this.isSpilled) {
+      this.worker.recordOutcome(this.status);
+      this.owner.writer.end();
+    } else this.endHeld();
+  }
+
+  onError(failure: UpstreamFailure): void {
+    if (this.settled) return;
+    this.settle();
+    this.fail(upstreamError(failure, this.worker.baseUrl), failure.kind !== 'invalid');
+  }
+
+  /** @internal */
+  deadlinePassed(): void {
+    if (this.settled) return;
+    this.settle();
+    this.call?.abort();
+    const seconds = this.worker.requestTimeoutMs / 1000;
+    this.fail(
+      new GatewayError('call_upstream_timeout', `no complete answer within ${seconds} s`),
+      true,
+    );
+  }
+
+  /** @internal */
+  headDelayPassed(): void {
+    if (this.settled || this.owner.writer.headSent) return;
+    if (this.commitHead()) this.owner.writer.flushHead();
+  }
+
+  private fail(error: GatewayError, isRetryable: boolean): void {
+    const { writer, services, exchange } = this.owner;
+    const isTimeout = error.code === 'call_upstream_timeout';
+    services.metrics.workerFailed(this.worker, isTimeout ? 'timeout' : 'backend_error');
+    this.worker.recordTransportFailure(error.status);
+    if (writer.headSent) {
+      this.truncate();
+    } else if (this.relay === undefined) {
+      if (isRetryable) this.owner.retryFailure(error);
+      else this.owner.refuse(error);
+    } else if (isTimeout) {
+      this.owner.refuse(error);
+    } else {
+      // Part of an answer arrived: the engine has worked, so the request is not sent again.
+      const code =
+        exchange.endpoint === 'info' ? 'read_response_failed' : 'read_response_body_failed';
+      this.owner.refuse(new GatewayError(code, error.message, { cause: error }));
+    }
+  }
+
+  private endStream(): void {
+    const { writer, exchange } = this.owner;
+    if (this.bytes === 0 && !writer.headSent) {
+      this.worker.recordTransportFailure(502);
+      this.owner.refuse(
+        new GatewayError(
+          'upstream_empty_response',
+          `the worker answered ${this.status} to a streaming request and sent nothing`,
+        ),
+      );
+      return;
+    }
+    const endsByClose = this.relay?.chunked === false && this.relay.contentLength === -1;
+    const isCut = this.bytes === 0 || (endsByClose && this.watch?.isComplete === false);
+    if (isCut) {
+      this.owner.services.metrics.workerFailed(this.worker, 'backend_error');
+      this.worker.recordTransportFailure(502);
+      this.truncate();
+      return;
+    }
+    const errorStatus = this.watch?.errorStatus ?? 0;
+    this.worker.recordOutcome(errorStatus === 0 ? this.status : errorStatus);
+    if (errorStatus !== 0) {
+      this.owner.services.metrics.failed(exchange.model, exchange.endpoint, 'backend_error');
+    }
+    writer.end();
+  }
+
+  private endHeld(): void {
+    this.worker.recordOutcome(this.status);
+    if (this.owner.retryAnswer(this.status)) return;
+    const body = this.held.length === 1 ? this.held[0] : Buffer.concat(this.held, this.bytes);
+    this.held = [];
+    const { writer, exchange, interceptors } = this.owner;
+    const head = this.makeHead(false);
+    if (head === undefined || body === undefined) return;
+    try {
+      for (const interceptor of interceptors) {
+        if (interceptor.inspectsBody(head, exchange)) interceptor.onBody(head, body, exchange);
+      }
+    } catch (error) {
+      this.internalFault(error);
+      return;
+    }
+    const hasBody = this.status !== 204 && this.status !== 304;
+    if (hasBody) head.headers.push('content-length', String(body.length));
+    writer.head(this.status, head.headers);
+    writer.end(body.length === 0 ? undefined : body);
+  }
+
+  /** Gives up holding: the head and what is held go out, the rest follows. */
+  private spill(): boolean {
+    const { exchange, interceptors, writer } = this.owner;
+    const head = this.makeHead(false);
+    if (head === undefined) return true;
+    for (const interceptor of interceptors) {
+      if (interceptor.inspectsBody(head, exchange)) {
+        this.isInspected = true;
+        return true;
+      }
+    }
+    this.owner.committed();
+    this.isSpilled = true;
+    if (!this.commitHead()) return true;
+    let isWritable = true;
+    for (const chunk of this.held) isWritable = writer.write(chunk);
+    this.held = [];
+    return isWritable;
+  }
+
+  /** Writes the head of an answer that is relayed as it arrives. @returns false after a fault. */
+  private commitHead(): boolean {
+    clearTimeout(this.headDelay);
+    const head = this.makeHead(true);
+    if (head === undefined) return false;
+    const length = this.relay?.contentLength ?? -1;
+    if (length >= 0) head.headers.push('content-length', String(length));
+    this.owner.writer.head(this.status, head.headers);
+    return true;
+  }
+
+  private makeHead(isStream: boolean): FlatResponseHead | undefined {
+    const { exchange, interceptors } = this.owner;
+    const headers = [...(this.relay?.headers ?? []), REQUEST_ID, exchange.requestId];
+    const head = new FlatResponseHead(this.status, isStream, headers);
+    try {
+      for (const interceptor of interceptors) interceptor.onHead(head, exchange);
+    } catch (error) {
+      this.internalFault(error);
+      return undefined;
+    }
+    return head;
+  }
+
+  private internalFault(error: unknown): void {
+    this.settle();
+    this.call?.abort();
+    this.owner.refuse(
+      new GatewayError('internal_error', 'a response interceptor failed', { cause: error }),
+    );
+  }
+
+  private tooLarge(): void {
+    this.settle();
+    this.call?.abort();
+    this.worker.recordOutcome(this.status);
+    if (this.owner.writer.headSent) {
+      this.truncate();
+      return;
+    }
+    const { maxPayloadSize } = this.owner.services.options;
+    this.owner.refuse(
+      new GatewayError('upstream_response_too_large', `the answer exceeds ${maxPayloadSize} bytes`),
+    );
+  }
+
+  private truncate(): void {
+    const { writer, exchange, services } = this.owner;
+    services.metrics.truncatedStream(exchange.model, exchange.endpoint);
+    // A body of announced length has no room for an event of ours.
+    const { watch } = this;
+    const hasRoom = watch !== undefined && this.relay?.contentLength === -1;
+    writer.truncate(hasRoom ? truncationEvent(watch.isInsideEvent, exchange.requestId) : undefined);
+  }
+
+  /** Ends what an attempt holds, exactly once: its timers and its place in the worker's load. */
+  private settle(): void {
+    if (this.settled) return;
+    this.settled = true;
+    clearTimeout(this.deadline);
+    clearTimeout(this.headDelay);
+    this.worker.endRequest();
+  }
+}
+
+function onDeadline(attempt: UpstreamAttempt): void {
+  attempt.deadlinePassed();
+}
+
+function onHeadDelay(attempt: UpstreamAttempt): void {
+  attempt.headDelayPassed();
+}
