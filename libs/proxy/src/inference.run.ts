@@ -254,7 +254,10 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
   private tryNextPath(status: number, worker: RoutableWorker): boolean {
     if (status !== 404 || this.pathIndex + 1 >= this.parts.route.enginePaths.length) return false;
     this.pathIndex += 1;
-    this.dispatch(worker);
+    // Not from inside the client's parser, which is still handing over the first answer.
+    this.backoff = setTimeout(() => {
+      this.dispatch(worker);
+    }, 0);
     return true;
   }
 

@@ -1,0 +1,145 @@
+import { GatewayError, REQUEST_ID, ROUTING_TOKENS } from '@smg/protocol';
+import { attachedInterceptors, type ResponseInterceptor } from '@smg/plugin-api';
+import { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type ConnectionBudget } from './connection.budget';
+import { type RequestIds } from './core/request-id';
+import { InferenceExchange, type HintHeaders } from './inference.exchange';
+import { InferenceRun } from './inference.run';
+import { headOf } from './request-head';
+import { type HotRouteEntry } from './route-table';
+import { type RunServices } from './run.services';
+
+/** What a {@link DataPlaneServer} is made of. */
+export interface DataPlaneParts {
+  readonly services: RunServices;
+  readonly routes: ReadonlyMap<string, HotRouteEntry>;
+  readonly interceptors: () => readonly ResponseInterceptor[];
+  readonly requestIds: RequestIds;
+  readonly budget: ConnectionBudget;
+}
+
+/**
+ * Serves the inference routes outside the framework's router: one exact look-up per request in a table
+ * frozen at boot, everything else is handed back to the caller.
+ */
+export class DataPlaneServer {
+  private readonly hints: HintHeaders;
+
+  constructor(private readonly parts: DataPlaneParts) {
+    this.hints = Object.freeze({
+      tokens: ROUTING_TOKENS,
+      keys: parts.services.options.routingKeyHeaders.map((name) => name.toLowerCase()),
+    });
+  }
+
+  /** Counts the server's connections against the limit of open files; call once, before it listens. */
+  watch(server: Server): void {
+    this.parts.budget.watch(server);
+  }
+
+  /** Whether the path is one of ours, whichever lane serves it: its body is left to us. */
+  owns(request: IncomingMessage): boolean {
+    return this.parts.routes.has(pathOf(request.url ?? ''));
+  }
+
+  /** Paths of the data plane, as declared. */
+  get paths(): readonly string[] {
+    return [...this.parts.routes.keys()];
+  }
+
+  /** Serves the request, or returns false: it is not a data-plane path, or the hot lane is off. */
+  handle(request: IncomingMessage, response: ServerResponse): boolean {
+    if (!this.parts.services.options.hotLane) return false;
+    const url = request.url ?? '';
+    const path = pathOf(url);
+    const entry = this.parts.routes.get(path);
+    if (entry === undefined) return false;
+    this.run(entry, url.slice(path.length), request, response);
+    return true;
+  }
+
+  /** The slow lane's entrance: the framework's router has matched the route. */
+  serve(request: IncomingMessage, response: ServerResponse): void {
+    const url = request.url ?? '';
+    const path = pathOf(url);
+    // The router accepts a few spellings the table does not; they have no route here either.
+    const entry = this.parts.routes.get(path);
+    if (entry === undefined) {
+      response.writeHead(404, ['content-length', '0']);
+      response.end();
+      return;
+    }
+    this.run(entry, url.slice(path.length), request, response);
+  }
+
+  private run(
+    entry: HotRouteEntry,
+    query: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
+    const { services, requestIds, budget } = this.parts;
+    const head = headOf(request);
+    const requestId = requestIds.of(head, entry.facts.idPrefix);
+    const method = request.method ?? '';
+    if (method !== entry.method && !(method === 'HEAD' && entry.method === 'GET')) {
+      this.refuseMethod(entry, request, response, requestId);
+      return;
+    }
+    const exchange = new InferenceExchange(requestId, method, entry.facts, head, this.hints);
+    const attached = attachedInterceptors(request);
+    const run = new InferenceRun(services, {
+      request,
+      response,
+      head,
+      route: entry.facts,
+      isPublic: entry.isPublic,
+      query,
+      exchange,
+      interceptors: attached.length > 0 ? attached : this.parts.interceptors(),
+    });
+    run.start(budget.isSpent ? processFull() : undefined);
+  }
+
+  private refuseMethod(
+    entry: HotRouteEntry,
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+  ): void {
+    const { observer, now } = this.parts.services;
+    const startedAt = now();
+    observer.started();
+    const headers = ['allow', entry.allow, REQUEST_ID, requestId, 'content-length', '0'];
+    if (headOf(request).hasBody) headers.push('connection', 'close');
+    response.on('error', ignore);
+    request.on('error', ignore);
+    response.on('close', () => {
+      observer.finished({
+        method: request.method ?? '',
+        route: entry.facts.path,
+        url: request.url ?? '',
+        status: 405,
+        durationMs: now() - startedAt,
+        requestId,
+      });
+    });
+    response.writeHead(405, headers);
+    response.end();
+  }
+}
+
+function processFull(): GatewayError {
+  return new GatewayError('connection_limit_reached', 'the gateway has no free connections', {
+    retryAfterSecs: 1,
+  });
+}
+
+function pathOf(url: string): string {
+  const at = url.indexOf('?');
+  return at === -1 ? url : url.slice(0, at);
+}
+
+function ignore(): void {
+  // 'close' follows.
+}

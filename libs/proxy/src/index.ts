@@ -1,0 +1,13 @@
+export { ProxyModule } from './proxy.module';
+export {
+  DEFAULT_SELECTION_RETRY,
+  PROXY_OPTIONS,
+  type ProxyOptions,
+  type SelectionRetry,
+} from './proxy.options';
+export { DataPlaneServer, type DataPlaneParts } from './data-plane.server';
+export { InferenceController } from './inference.controller';
+export { HotRoute, HOT_ROUTE_METADATA } from './hot-route.decorator';
+export { RoutedWorkerInterceptor } from './routed-worker.interceptor';
+export { createHardenedServer, type HardenedServerOptions } from './hardened-server';
+export { INFERENCE_ROUTES, type RouteFacts } from './core/inference-routes';

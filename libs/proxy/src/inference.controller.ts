@@ -1,0 +1,116 @@
+import { Controller, Get, Post, Req, Res, UseInterceptors } from '@nestjs/common';
+import { DataPlane, Public } from '@smg/plugin-api';
+import { type IncomingMessage, type ServerResponse } from 'node:http';
+import { DataPlaneServer } from './data-plane.server';
+import { HotRoute } from './hot-route.decorator';
+import { ResponseInterceptorChain } from './response-interceptor.chain';
+
+/** The part of a framework request that is used here. */
+export interface RawRequest {
+  readonly raw: IncomingMessage;
+}
+
+/** The part of a framework reply that is used here. */
+export interface RawReply {
+  readonly raw: ServerResponse;
+  hijack(): void;
+}
+
+/**
+ * Declares the inference routes: path, plane, interceptors. The data plane reads these decorators at
+ * boot and serves the routes itself; the methods run only with `--hot-lane off`.
+ */
+@Controller()
+@UseInterceptors(ResponseInterceptorChain)
+export class InferenceController {
+  constructor(private readonly dataPlane: DataPlaneServer) {}
+
+  @DataPlane()
+  @HotRoute()
+  @Post('generate')
+  generate(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('v1/chat/completions')
+  chat(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('v1/completions')
+  completions(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('v1/embeddings')
+  embeddings(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('v1/rerank')
+  rerankV1(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('rerank')
+  rerank(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('v1/classify')
+  classify(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('v1/messages')
+  messages(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('v1/responses')
+  responses(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @Public()
+  @HotRoute()
+  @Get('get_model_info')
+  modelInfo(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @Public()
+  @HotRoute()
+  @Get('get_server_info')
+  serverInfo(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @Public()
+  @HotRoute()
+  @Get('health_generate')
+  healthGenerate(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  private relay(request: RawRequest, reply: RawReply): void {
+    reply.hijack();
+    this.dataPlane.serve(request.raw, reply.raw);
+  }
+}

@@ -1,0 +1,106 @@
+import { Logger, Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
+import {
+  LIFECYCLE,
+  REQUEST_OBSERVER,
+  RESPONSE_INTERCEPTOR,
+  SERVING_AUTH,
+  WORKER_DIRECTORY,
+  type Lifecycle,
+  type RequestObserver,
+  type ServingAuth,
+  type WorkerDirectory,
+} from '@smg/plugin-api';
+import { PluginHostModule } from '@smg/plugin-host';
+import { PolicyModule, WorkerSelector } from '@smg/policy';
+import { UPSTREAM_TRANSPORT, type UpstreamTransport } from '@smg/upstream';
+import { randomBytes } from 'node:crypto';
+import { ConnectionBudget, openFileLimit } from './connection.budget';
+import { RequestIds } from './core/request-id';
+import { DataPlaneServer } from './data-plane.server';
+import { InferenceController } from './inference.controller';
+import { PROXY_OPTIONS, type ProxyOptions } from './proxy.options';
+import { ResponseInterceptorChain } from './response-interceptor.chain';
+import { compileRoutes } from './route-table';
+import { RoutedWorkerInterceptor } from './routed-worker.interceptor';
+import { RouterMetrics } from './router.metrics';
+import { RUN_SERVICES } from './run-services.token';
+import { type RunServices } from './run.services';
+
+const runServices: FactoryProvider<RunServices> = {
+  provide: RUN_SERVICES,
+  inject: [
+    PROXY_OPTIONS,
+    WORKER_DIRECTORY,
+    WorkerSelector,
+    UPSTREAM_TRANSPORT,
+    SERVING_AUTH,
+    REQUEST_OBSERVER,
+    LIFECYCLE,
+    RouterMetrics,
+  ],
+  useFactory: (
+    options: ProxyOptions,
+    directory: WorkerDirectory,
+    selector: WorkerSelector,
+    transport: UpstreamTransport,
+    ...rest: [ServingAuth, RequestObserver, Lifecycle, RouterMetrics]
+  ): RunServices => {
+    const [auth, observer, lifecycle, metrics] = rest;
+    const logger = new Logger('proxy');
+    return Object.freeze({
+      options,
+      directory,
+      selector,
+      transport,
+      auth,
+      observer,
+      lifecycle,
+      metrics,
+      random: Math.random,
+      now: () => performance.now(),
+      logFault: (message: string, cause: unknown) => {
+        logger.error(cause instanceof Error ? { message, err: cause } : message);
+      },
+    });
+  },
+};
+
+const dataPlane: FactoryProvider<DataPlaneServer> = {
+  provide: DataPlaneServer,
+  inject: [RUN_SERVICES, ResponseInterceptorChain],
+  useFactory: (services: RunServices, chain: ResponseInterceptorChain): DataPlaneServer => {
+    const { requestIdHeaders, openFileLimit: limit } = services.options;
+    const names = requestIdHeaders.map((name) => name.toLowerCase());
+    return new DataPlaneServer({
+      services,
+      routes: compileRoutes(InferenceController.prototype),
+      interceptors: () => chain.all,
+      requestIds: new RequestIds(names, randomBytes),
+      budget: new ConnectionBudget(
+        limit ?? openFileLimit(),
+        () => services.transport.openConnections,
+      ),
+    });
+  },
+};
+
+/** The data path: routes, pipeline, response interceptors. */
+@Module({})
+export class ProxyModule {
+  static forRoot(options: ProxyOptions): DynamicModule {
+    return {
+      module: ProxyModule,
+      imports: [PluginHostModule, PolicyModule],
+      controllers: [InferenceController],
+      providers: [
+        { provide: PROXY_OPTIONS, useValue: options },
+        RouterMetrics,
+        ResponseInterceptorChain,
+        ...RESPONSE_INTERCEPTOR.provide(RoutedWorkerInterceptor),
+        runServices,
+        dataPlane,
+      ],
+      exports: [DataPlaneServer],
+    };
+  }
+}

@@ -1,0 +1,10 @@
+import { type IncomingMessage } from 'node:http';
+import { ClientHead } from './core/client-head';
+
+const HEAD = Symbol('smg.client-head');
+
+/** The scanned head of a request; scanned by whoever asks first. */
+export function headOf(request: IncomingMessage): ClientHead {
+  const carrier = request as IncomingMessage & { [HEAD]?: ClientHead };
+  return (carrier[HEAD] ??= new ClientHead(request.rawHeaders));
+}
