@@ -44,6 +44,7 @@ export class GatewayLog implements AccessSink {
   private readonly sonic: Sonic | undefined;
   private dropped = 0;
   private failures = 0;
+  private isAbandoned = false;
 
   constructor(options: GatewayLogOptions = {}) {
     const destination = options.destination ?? STDOUT;
@@ -85,22 +86,26 @@ export class GatewayLog implements AccessSink {
     this.stream.write(line);
   }
 
-  /** Resolves when everything written so far left the process, or after two seconds. */
+  /**
+   * Resolves when everything written so far left the process. After two seconds it gives the log up,
+   * rest and all: a reader that never reads must not keep the process from ending.
+   */
   async flush(): Promise<void> {
     const sonic = this.sonic;
-    if (sonic === undefined) return;
+    if (sonic === undefined || this.isAbandoned) return;
     let timer: NodeJS.Timeout | undefined;
-    await Promise.race([
-      new Promise<void>((resolve) => {
+    const isWritten = await Promise.race([
+      new Promise<boolean>((resolve) => {
         sonic.flush(() => {
-          resolve();
+          resolve(true);
         });
       }),
-      new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, FLUSH_TIMEOUT_MS);
+      new Promise<boolean>((resolve) => {
+        timer = setTimeout(resolve, FLUSH_TIMEOUT_MS, false);
       }),
     ]);
     clearTimeout(timer);
+    if (!isWritten) this.abandon(sonic);
   }
 
   /** Writes the rest and closes; stdout stays open. */
@@ -109,8 +114,21 @@ export class GatewayLog implements AccessSink {
     opened.delete(this);
   }
 
+  /** pino's exit hook would write the rest synchronously, and wait as long as that takes. */
+  private abandon(sonic: Sonic): void {
+    this.isAbandoned = true;
+    sonic.destroy();
+    // A line after that is lost and counted; it must not throw at whoever logs it.
+    sonic.write = () => {
+      this.dropped++;
+      return true;
+    };
+  }
+
   private open(fd: number): Sonic {
-    const sync = isatty(fd);
+    // Node's own stream makes a pipe non-blocking as soon as it is looked at. A write that blocks a
+    // pool thread, because nobody reads, would keep the process from ending.
+    const sync = fd === STDOUT ? process.stdout.isTTY : isatty(fd);
     const sonic = pino.destination({
       dest: fd,
       sync,
