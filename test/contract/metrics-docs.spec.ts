@@ -1,0 +1,52 @@
+import { MetricStore } from '@smg/observability';
+import { startGateway } from '../support/gateway';
+import { codeSpans, filesBelow, tableRows, textOf } from './support/pages';
+
+const PAGE = 'docs/reference/metrics.md';
+
+interface Metric {
+  readonly name: string;
+  readonly kind: string;
+  readonly labels: readonly string[];
+}
+
+/** What the page says: rows `| name | type | labels | meaning |`. */
+function documented(): Metric[] {
+  return tableRows(textOf(PAGE)).flatMap(([first = '', kind = '', labels = '']) => {
+    const [name] = codeSpans(first);
+    return name === undefined ? [] : [{ name, kind, labels: codeSpans(labels) }];
+  });
+}
+
+/** What a booted gateway has registered, whether or not a series exists yet. */
+async function registered(): Promise<Metric[]> {
+  const running = await startGateway();
+  try {
+    const families = running.gateway.app.get(MetricStore)['families'];
+    return [...families].map(([name, { kind, labels }]) => ({ name, kind, labels }));
+  } finally {
+    await running.close();
+  }
+}
+
+const byName = (a: Metric, b: Metric): number => (a.name < b.name ? -1 : 1);
+
+describe(PAGE, () => {
+  it('lists what the gateway registers: names, types and labels, both ways', async () => {
+    const ours = (await registered()).filter(({ name }) => name.startsWith('smg_'));
+    expect(ours.length).toBeGreaterThan(20);
+    expect(documented().sort(byName)).toEqual(ours.sort(byName));
+  });
+
+  it('lists every metric name that stands in the source, registered at boot or later', () => {
+    const sources = [...filesBelow('libs', '.ts'), ...filesBelow('src', '.ts')].filter(
+      (path) => !path.endsWith('.spec.ts') && !path.startsWith('libs/testing/'),
+    );
+    const names = sources.flatMap((path) =>
+      [...textOf(path).matchAll(/['"](smg_[a-z0-9_]+)['"]/g)].map((match) => match[1] ?? ''),
+    );
+    const known = documented().map(({ name }) => name);
+    expect(names.length).toBeGreaterThan(20);
+    expect([...new Set(names)].filter((name) => !known.includes(name))).toEqual([]);
+  });
+});
