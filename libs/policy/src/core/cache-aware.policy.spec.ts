@@ -161,7 +161,7 @@ describe('cache_aware', () => {
       work();
       slices++;
     }
-    expect(slices).toBe(2);
+    expect(slices).toBe(6);
   });
 
   it('does not wait for its timer once a tree is a quarter over its limit', () => {

@@ -21,6 +21,9 @@ const INSERT_SLICE = 64;
 /** `setInterval` takes no more milliseconds than this. */
 const MAX_TIMER_MS = 2_147_483_647;
 
+/** Of one turn of the event loop, when there are many trees. */
+const MAX_SWEEP_MS = 2;
+
 const NOTHING = Buffer.alloc(0);
 
 interface ModelState {
@@ -176,16 +179,20 @@ export class CacheAwarePolicy implements RoutingPolicy {
     });
   }
 
-  /** One slice of eviction per tree; comes back after other work when more is left. */
+  /** One slice of eviction; comes back after other work when more is left. */
   private sweep(): void {
     if (this.isDisposed) return;
-    let isDone = true;
+    const started = this.timers.now();
     const { maxTreeSize, maxPrefixIdleSecs } = this.parameters;
     const maxIdleMs = maxPrefixIdleSecs === undefined ? undefined : maxPrefixIdleSecs * 1000;
     for (const { tree } of this.states.values()) {
-      if (!tree.evict({ maxCharacters: maxTreeSize, maxIdleMs })) isDone = false;
+      const isDone = tree.evict({ maxCharacters: maxTreeSize, maxIdleMs });
+      if (!isDone || this.timers.now() - started > MAX_SWEEP_MS) {
+        // From the first tree again: those that are done cost nothing.
+        this.sweepSoon();
+        return;
+      }
     }
-    if (!isDone) this.sweepSoon();
   }
 }
 

@@ -24,6 +24,8 @@ export type CreateHintedPolicy = (name: string, model: string) => RoutingPolicy 
 export class ModelPolicies {
   private readonly models = new Map<string, Model>();
   private readonly members = new Map<string, Member>();
+  /** Models that have a policy of their own; almost always none. */
+  private hinted = 0;
 
   constructor(
     private readonly shared: RoutingPolicy,
@@ -31,6 +33,7 @@ export class ModelPolicies {
   ) {}
 
   policyFor(model: string): RoutingPolicy {
+    if (this.hinted === 0) return this.shared;
     return this.models.get(model)?.policy ?? this.shared;
   }
 
@@ -61,7 +64,9 @@ export class ModelPolicies {
     this.shared.removeWorker?.(worker);
     if (--model.workers > 0) return;
     this.models.delete(member.modelId);
-    model.policy?.dispose?.();
+    if (model.policy === undefined) return;
+    this.hinted--;
+    model.policy.dispose?.();
   }
 
   /** New weights in an engine: each of its workers is reset once in every policy that may know it. */
@@ -78,12 +83,14 @@ export class ModelPolicies {
     this.shared.dispose?.();
     this.models.clear();
     this.members.clear();
+    this.hinted = 0;
   }
 
   private open(worker: WorkerView): Model {
     const hint = worker.labels.get(POLICY_LABEL);
     const policy =
       hint === undefined || hint === '' ? undefined : this.createHinted(hint, worker.modelId);
+    if (policy !== undefined) this.hinted++;
     const model = { policy, workers: 0 };
     this.models.set(worker.modelId, model);
     return model;
