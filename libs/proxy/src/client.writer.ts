@@ -1,3 +1,4 @@
+import { type Lifecycle } from '@smg/plugin-api';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 
 /** Milliseconds, and bytes, for which a refused upload is still read, so that the answer arrives. */
@@ -28,15 +29,18 @@ export class ClientWriter {
     /** 0 waits for ever. */
     private readonly stallMs: number,
     private readonly listener: WritableListener,
+    private readonly lifecycle: Lifecycle,
   ) {
     // Writing to a connection that just went away must not become an uncaught error.
     response.on('error', ignore);
     request.on('error', ignore);
   }
 
-  head(status: number, headers: string[]): void {
+  /** @param closes the connection serves no further request; so it is while the process drains. */
+  head(status: number, headers: string[], closes = false): void {
     this.headSent = true;
     this.status = status;
+    if (closes || this.lifecycle.isDraining) headers.push('connection', 'close');
     this.response.writeHead(status, headers);
   }
 

@@ -47,6 +47,11 @@ export class DataPlaneServer {
     return [...this.parts.routes.keys()];
   }
 
+  /** The id of any request of this server, by the same rules: a client's own, or one made here. */
+  requestIdOf(request: IncomingMessage): string {
+    return this.parts.requestIds.of(headOf(request), 'req-');
+  }
+
   /** Serves the request, or returns false: it is not a data-plane path, or the hot lane is off. */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
     if (!this.parts.services.options.hotLane) return false;

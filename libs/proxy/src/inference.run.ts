@@ -74,6 +74,7 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
       parts.response,
       services.options.streamStallTimeoutSecs * 1000,
       this,
+      services.lifecycle,
     );
   }
 
@@ -293,9 +294,8 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     const { request, head: clientHead } = this.parts;
     const isUnread = clientHead.hasBody && !request.complete;
     const closes = isUnread || error.code === 'connection_limit_reached';
-    if (closes) head.headers.push('connection', 'close');
     head.headers.push('content-length', String(Buffer.byteLength(body)));
-    this.writer.head(status, head.headers);
+    this.writer.head(status, head.headers, closes);
     const mayStillSend = isUnread && error.code !== 'request_body_stalled';
     if (mayStillSend && !clientHead.expectsContinue) this.writer.endAndLinger(body);
     else this.writer.end(body);

@@ -11,7 +11,6 @@ import {
   type WorkerDirectory,
 } from '@smg/plugin-api';
 import { PluginHostModule } from '@smg/plugin-host';
-import { PolicyModule, WorkerSelector } from '@smg/policy';
 import { UPSTREAM_TRANSPORT, type UpstreamTransport } from '@smg/upstream';
 import { randomBytes } from 'node:crypto';
 import { ConnectionBudget, openFileLimit } from './connection.budget';
@@ -25,13 +24,14 @@ import { RoutedWorkerInterceptor } from './routed-worker.interceptor';
 import { RouterMetrics } from './router.metrics';
 import { RUN_SERVICES } from './run-services.token';
 import { type RunServices } from './run.services';
+import { SelectorBridge } from './selector.bridge';
 
 const runServices: FactoryProvider<RunServices> = {
   provide: RUN_SERVICES,
   inject: [
     PROXY_OPTIONS,
     WORKER_DIRECTORY,
-    WorkerSelector,
+    SelectorBridge,
     UPSTREAM_TRANSPORT,
     SERVING_AUTH,
     REQUEST_OBSERVER,
@@ -41,7 +41,7 @@ const runServices: FactoryProvider<RunServices> = {
   useFactory: (
     options: ProxyOptions,
     directory: WorkerDirectory,
-    selector: WorkerSelector,
+    selector: SelectorBridge,
     transport: UpstreamTransport,
     ...rest: [ServingAuth, RequestObserver, Lifecycle, RouterMetrics]
   ): RunServices => {
@@ -90,11 +90,12 @@ export class ProxyModule {
   static forRoot(options: ProxyOptions): DynamicModule {
     return {
       module: ProxyModule,
-      imports: [PluginHostModule, PolicyModule],
+      imports: [PluginHostModule],
       controllers: [InferenceController],
       providers: [
         { provide: PROXY_OPTIONS, useValue: options },
         RouterMetrics,
+        SelectorBridge,
         ResponseInterceptorChain,
         ...RESPONSE_INTERCEPTOR.provide(RoutedWorkerInterceptor),
         runServices,

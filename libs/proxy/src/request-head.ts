@@ -5,6 +5,6 @@ const HEAD = Symbol('smg.client-head');
 
 /** The scanned head of a request; scanned by whoever asks first. */
 export function headOf(request: IncomingMessage): ClientHead {
-  const carrier = request as IncomingMessage & { [HEAD]?: ClientHead };
+  const carrier: { [HEAD]?: ClientHead } = request as object;
   return (carrier[HEAD] ??= new ClientHead(request.rawHeaders));
 }

@@ -1,0 +1,30 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import {
+  type SelectionContext,
+  type SelectionOutcome,
+  type WorkerPoolView,
+  type WorkerView,
+} from '@smg/plugin-api';
+import { WorkerSelector } from '@smg/policy';
+import { type Selector } from './run.services';
+
+/**
+ * The selector of the application's policy module. That module is configured by the application, and
+ * importing its class here would make a second, unconfigured one; so its instance is looked up.
+ */
+@Injectable()
+export class SelectorBridge implements Selector, OnModuleInit {
+  private target: Selector | undefined;
+
+  constructor(private readonly modules: ModuleRef) {}
+
+  onModuleInit(): void {
+    this.target = this.modules.get(WorkerSelector, { strict: false });
+  }
+
+  select(pool: WorkerPoolView, context: SelectionContext, avoid?: WorkerView): SelectionOutcome {
+    if (this.target === undefined) throw new Error('a request before the application was ready');
+    return this.target.select(pool, context, avoid);
+  }
+}
