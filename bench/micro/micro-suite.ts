@@ -15,7 +15,7 @@ export interface MicroCase {
 /** Cases that belong together. `prepare` runs once, before the first case is measured. */
 export interface MicroSuite {
   readonly name: string;
-  prepare(): readonly MicroCase[];
+  prepare(): readonly MicroCase[] | Promise<readonly MicroCase[]>;
 }
 
 /**
