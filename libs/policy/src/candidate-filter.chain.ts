@@ -51,10 +51,13 @@ export class CandidateFilterChain implements OnModuleInit {
     candidates: readonly WorkerView[],
     context: SelectionContext,
   ): readonly WorkerView[] | AllFiltered {
+    const { filters } = this;
+    // V8 makes an iterator for a frozen array, even an empty one.
+    if (filters.length === 0) return candidates;
     let kept = candidates;
-    for (const filter of this.filters) {
+    for (const filter of filters) {
       kept = runFilter(filter, kept, context);
-      if (kept.length === 0) return explainExhaustion(this.filters, candidates, context);
+      if (kept.length === 0) return explainExhaustion(filters, candidates, context);
     }
     return kept;
   }
