@@ -1,7 +1,13 @@
 // Loaded before a child's own program. The child's stdin is a pipe held by the demo: when the demo
 // is gone, however it went, the pipe ends, and so does the child.
-process.stdin.on('error', () => process.exit(0));
-process.stdin.on('end', () => process.exit(0));
+
+/** Killed rather than exited: an orderly exit can hang in the runtime, and nobody is left to notice. */
+const end = (): void => {
+  process.kill(process.pid, 'SIGKILL');
+};
+
+process.stdin.on('error', end);
+process.stdin.on('end', end);
 process.stdin.resume();
 // The pipe alone must not keep the child running.
 (process.stdin as { unref?: () => void }).unref?.();
