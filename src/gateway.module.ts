@@ -25,6 +25,7 @@ export class GatewayModule {
     plugins: readonly PluginModule[],
     log?: GatewayLog,
   ): DynamicModule {
+    const policy = PolicyModule.forRoot(policySlice(config));
     return {
       module: GatewayModule,
       imports: [
@@ -33,7 +34,7 @@ export class GatewayModule {
         UpstreamModule.forRoot(upstreamSlice(config)),
         EngineModule,
         RegistryModule.forRoot(registrySlice(config)),
-        PolicyModule.forRoot(policySlice(config)),
+        policy,
         ProxyModule.forRoot(proxySlice(config)),
         ...plugins,
       ],

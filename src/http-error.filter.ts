@@ -6,6 +6,7 @@ import {
   Logger,
 } from '@nestjs/common';
 import { type FastifyReply } from 'fastify';
+import { AuthRejection, sendRejection } from '@smg/auth';
 import { ERROR_CODE, GatewayError, isGatewayError, renderErrorEnvelope } from '@smg/protocol';
 
 /**
@@ -20,6 +21,10 @@ export class HttpErrorFilter implements ExceptionFilter {
   catch(exception: unknown, host: ArgumentsHost): void {
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     if (reply.sent) return;
+    if (exception instanceof AuthRejection) {
+      sendRejection(reply, exception.rejection);
+      return;
+    }
     if (isGatewayError(exception)) {
       this.sendGatewayError(reply, exception);
       return;

@@ -100,5 +100,6 @@ export function proxySlice({ requests, retry, routing }: GatewayConfig): ProxyOp
     hotLane: requests.hotLane,
     requireModel: routing.enableIgw,
     retriesDisabled: retry.disabled,
+    retry,
   };
 }

@@ -1,0 +1,59 @@
+import { NestFactory } from '@nestjs/core';
+import { type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type GatewayConfig, loadConfig } from '@smg/config';
+import { GatewayLog, ProcessLifecycle } from '@smg/observability';
+import { REQUEST_OBSERVER, type RequestObserver } from '@smg/plugin-api';
+import { loadPlugin, type PluginModule } from '@smg/plugin-host';
+import { DataPlaneServer } from '@smg/proxy';
+import { FrontDoor } from './front-door';
+import { createFastifyAdapter, prepareFastify } from './fastify/fastify-setup';
+import { Gateway } from './gateway';
+import { GatewayModule } from './gateway.module';
+import { HttpErrorFilter } from './http-error.filter';
+
+export interface CreateGatewayOptions {
+  /** Modules that extend the gateway, besides those `--plugin` names. */
+  readonly plugins?: readonly PluginModule[];
+  /** Log to write to; a new one on stdout when left out. */
+  readonly log?: GatewayLog;
+}
+
+/**
+ * Builds a gateway that is ready to listen.
+ *
+ * @example
+ * ```ts
+ * const gateway = await createGateway(loadConfig({ workers: { urls: ['http://127.0.0.1:31001'] } }), {
+ *   plugins: [GpuClassPlugin],
+ * });
+ * await gateway.listen();
+ * ```
+ * @throws Error when anything is missing, contradictory or cannot be had: nothing half-built stays.
+ */
+export async function createGateway(
+  config: GatewayConfig = loadConfig(),
+  options: CreateGatewayOptions = {},
+): Promise<Gateway> {
+  const log = options.log ?? new GatewayLog({ level: config.observability.logLevel });
+  const plugins = [...(options.plugins ?? [])];
+  for (const specifier of config.plugins.modules) {
+    plugins.push(...(await loadPlugin(specifier, process.cwd())));
+  }
+
+  const door = new FrontDoor();
+  const app = await NestFactory.create<NestFastifyApplication>(
+    GatewayModule.forRoot(config, plugins, log),
+    createFastifyAdapter(door),
+    { logger: log.logger, bodyParser: false, abortOnError: false },
+  );
+  app.useGlobalFilters(new HttpErrorFilter());
+
+  const dataPlane = app.get(DataPlaneServer);
+  prepareFastify(app.getHttpAdapter().getInstance(), {
+    observer: app.get<RequestObserver>(REQUEST_OBSERVER),
+    dataPlane,
+  });
+  await app.init();
+  door.open(dataPlane, app.get(ProcessLifecycle));
+  return new Gateway(app, config);
+}

@@ -1,0 +1,54 @@
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { type FastifyInstance } from 'fastify';
+import { type RequestListener } from 'node:http';
+import { type RequestObserver } from '@smg/plugin-api';
+import { type DataPlaneServer } from '@smg/proxy';
+import { type FrontDoor } from '../front-door';
+import { registerBodyParsers } from './body-parsers';
+import { observeControlPlane } from './control-plane-observer';
+import { UnmatchedRoutes } from './not-found';
+
+/** Bytes; worker definitions and control calls are small. */
+const CONTROL_BODY_LIMIT = 16 * 1024 * 1024;
+/** Characters of one path parameter: a worker's URL may stand where its id does. */
+const MAX_PARAM_LENGTH = 4096;
+
+/** Nest's adapter, but unmatched routes are answered by us: 405 with `Allow`, or 404 without a body. */
+class GatewayFastifyAdapter extends FastifyAdapter {
+  /** Nest's own answer would be a JSON error; `prepareFastify` has set ours. */
+  override setNotFoundHandler(): FastifyInstance {
+    return this.getInstance();
+  }
+}
+
+export function createFastifyAdapter(door: FrontDoor): FastifyAdapter {
+  return new GatewayFastifyAdapter({
+    serverFactory: (handler: RequestListener) => door.createServer(handler),
+    // The hardened server answers malformed messages itself.
+    clientErrorHandler: () => undefined,
+    // A shutdown drains; requests on open connections are served until then.
+    return503OnClosing: false,
+    requestTimeout: 0,
+    keepAliveTimeout: 90_000,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+  });
+}
+
+export interface FastifyParts {
+  readonly observer: RequestObserver;
+  readonly dataPlane: DataPlaneServer;
+}
+
+/** Parsers, not-found answers and observation; before Nest adds its routes. */
+export function prepareFastify(fastify: FastifyInstance, parts: FastifyParts): void {
+  const relayed = new Set(parts.dataPlane.paths);
+  const isRelayed = (route: string): boolean => relayed.has(route);
+  registerBodyParsers(fastify, isRelayed, CONTROL_BODY_LIMIT);
+  fastify.setNotFoundHandler(new UnmatchedRoutes(fastify).answer);
+  observeControlPlane(
+    fastify,
+    parts.observer,
+    (request) => parts.dataPlane.requestIdOf(request.raw),
+    isRelayed,
+  );
+}

@@ -1,0 +1,45 @@
+import {
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { type Lifecycle } from '@smg/plugin-api';
+import { createHardenedServer, type DataPlaneServer } from '@smg/proxy';
+
+/**
+ * The one listener: paths of the data plane go to it, everything else to Fastify. The server must
+ * exist before Nest has built the data plane, so the door is opened afterwards, and before it listens.
+ */
+export class FrontDoor {
+  private server: Server | undefined;
+  private dataPlane: DataPlaneServer | undefined;
+  private lifecycle: Lifecycle | undefined;
+
+  /** Fastify's `serverFactory`. */
+  createServer(fastify: RequestListener): Server {
+    this.server = createHardenedServer(
+      { answersExpectation: (request) => this.dataPlane?.owns(request) === true },
+      (request, response) => {
+        this.serve(request, response, fastify);
+      },
+    );
+    return this.server;
+  }
+
+  open(dataPlane: DataPlaneServer, lifecycle: Lifecycle): void {
+    this.dataPlane = dataPlane;
+    this.lifecycle = lifecycle;
+    if (this.server !== undefined) dataPlane.watch(this.server);
+  }
+
+  private serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    fastify: RequestListener,
+  ): void {
+    // A connection that is told to close now is one less to cut later.
+    if (this.lifecycle?.isDraining === true) response.shouldKeepAlive = false;
+    if (this.dataPlane?.handle(request, response) !== true) fastify(request, response);
+  }
+}
