@@ -1,6 +1,6 @@
 import { FakeClock } from '@smg/testing';
 import { JobQueue, JobSuperseded, type JobType } from './job-queue';
-import { testClock } from './test-support';
+import { testClock } from '../../test/support';
 
 interface Held {
   readonly signal: AbortSignal;

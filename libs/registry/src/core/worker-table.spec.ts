@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type WorkerSpecWire, type WorkerType } from '@smg/protocol';
 import { FakeClock } from '@smg/testing';
-import { definitionOf, testClock } from './test-support';
+import { definitionOf, testClock } from '../../test/support';
 import { type Worker } from './worker';
 import { WorkerTable } from './worker-table';
 
@@ -165,67 +165,13 @@ describe('WorkerTable: availability', () => {
   });
 
   it('agrees with a naive model through any history', () => {
-    const ids = fc.constantFrom('a', 'b', 'unknown');
-    const types = fc.constantFrom<WorkerType>('regular', 'prefill');
-    const models = fc.array(
-      fc.record({ id: ids, aliases: fc.array(fc.constantFrom('a', 'x', 'y'), { maxLength: 2 }) }),
-      { maxLength: 2 },
-    );
-    const step = fc.oneof(
-      fc.record({ do: fc.constant('add' as const), models, type: types }),
-      fc.record({ do: fc.constant('redefine' as const), at: fc.nat(5), models, type: types }),
-      fc.record({
-        do: fc.constantFrom('remove', 'ready', 'lost', 'trip') as fc.Arbitrary<'remove'>,
-        at: fc.nat(5),
-      }),
-      fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 30_000, 60_000) }),
-    );
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
-        const { subject, time, add } = table();
-        for (const it of steps as {
-          do: string;
-          at?: number;
-          models?: [];
-          type?: WorkerType;
-          ms?: number;
-        }[]) {
-          const worker = subject.all()[it.at ?? 0];
-          if (it.do === 'add') add({ models: it.models ?? [], worker_type: it.type ?? 'regular' });
-          else if (it.do === 'wait') time.advance(it.ms ?? 0);
-          else if (worker === undefined) continue;
-          else if (it.do === 'remove') subject.remove(worker);
-          else if (it.do === 'ready') worker.setStatus('ready');
-          else if (it.do === 'lost') worker.setStatus('not_ready');
-          else if (it.do === 'trip') for (let i = 0; i < 10; i++) worker.recordOutcome(500);
-          else
-            subject.redefine(
-              worker,
-              definitionOf({
-                url: worker.url,
-                models: it.models ?? [],
-                worker_type: it.type ?? 'regular',
-              }),
-            );
+      fc.property(fc.array(STEP, { maxLength: 25 }), (steps) => {
+        const world = table();
+        for (const step of steps) {
+          take(world, step);
           for (const model of ['a', 'b', 'unknown']) {
-            for (const type of ['regular', 'prefill'] as const) {
-              const serving = subject
-                .all()
-                .filter(
-                  (w) =>
-                    w.workerType === type &&
-                    (model === 'unknown' || w.definition.models.some((m) => m.id === model)),
-                );
-              const isRegistered = subject
-                .all()
-                .some((w) => w.definition.models.some((m) => m.id === model));
-              if (model !== 'unknown' && !isRegistered) continue;
-              const pool = subject.pool(model, type);
-              expect(urls(pool?.workers) ?? []).toEqual(urls(serving));
-              expect(urls(pool?.available()) ?? []).toEqual(
-                urls(serving.filter((w) => w.status === 'ready' && w.breaker.look(time.now()))),
-              );
-            }
+            for (const type of ['regular', 'prefill'] as const) compare(world, model, type);
           }
         }
       }),
@@ -233,3 +179,66 @@ describe('WorkerTable: availability', () => {
     );
   });
 });
+
+interface Step {
+  readonly do: 'add' | 'redefine' | 'remove' | 'ready' | 'lost' | 'trip' | 'wait';
+  /** Place of the worker it is done to. */
+  readonly at: number;
+  readonly ms: number;
+  readonly models: { id: string; aliases: string[] }[];
+  readonly worker_type: WorkerType;
+}
+
+const STEP: fc.Arbitrary<Step> = fc.record({
+  do: fc.constantFrom<Step['do']>(
+    'add',
+    'add',
+    'redefine',
+    'remove',
+    'ready',
+    'lost',
+    'trip',
+    'wait',
+  ),
+  at: fc.nat(4),
+  ms: fc.constantFrom(1, 30_000, 60_000),
+  models: fc.array(
+    fc.record({
+      id: fc.constantFrom('a', 'b', 'unknown'),
+      aliases: fc.array(fc.constantFrom('a', 'x', 'y'), { maxLength: 2 }),
+    }),
+    { maxLength: 2 },
+  ),
+  worker_type: fc.constantFrom<WorkerType>('regular', 'prefill'),
+});
+
+type World = ReturnType<typeof table>;
+
+function take({ subject, time, add }: World, { do: action, at, ms, ...spec }: Step): void {
+  if (action === 'add') add(spec);
+  if (action === 'wait') time.advance(ms);
+  const worker = subject.all()[at];
+  if (worker === undefined) return;
+  const url = worker.url;
+  if (action === 'remove') subject.remove(worker);
+  if (action === 'ready') worker.setStatus('ready');
+  if (action === 'lost') worker.setStatus('not_ready');
+  if (action === 'trip') for (let i = 0; i < 10; i++) worker.recordOutcome(500);
+  if (action === 'redefine') subject.redefine(worker, definitionOf({ url, ...spec }));
+}
+
+function compare({ subject, time }: World, model: string, type: WorkerType): void {
+  const named = subject.all().filter((it) => it.definition.models.some(({ id }) => id === model));
+  // A name nobody registered may still be an alias; other tests look at those.
+  if (model !== 'unknown' && named.length === 0) return;
+  const serving = (model === 'unknown' ? subject.all() : named).filter(
+    (it) => it.workerType === type,
+  );
+  const pool = subject.pool(model, type);
+  expect(urls(pool?.workers) ?? []).toEqual(urls(serving));
+  const available = pool?.available() ?? [];
+  expect(urls(available)).toEqual(
+    urls(serving.filter((it) => it.status === 'ready' && it.breaker.look(time.now()))),
+  );
+  expect(pool?.available() ?? available).toBe(available);
+}

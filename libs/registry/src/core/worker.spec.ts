@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { FakeClock } from '@smg/testing';
-import { definitionOf, testClock } from './test-support';
+import { definitionOf, testClock } from '../../test/support';
 import { Worker } from './worker';
 
 const URL = 'http://h:1';

@@ -1,8 +1,8 @@
 import { type WorkerSpecWire } from '@smg/protocol';
-import { type Clock } from './clock';
-import { DEFAULT_REGISTRY_OPTIONS, type RegistryOptions } from './registry-options';
-import { defineWorker, type WorkerDefinition } from './worker-definition';
-import { parseWorkerUrl } from './worker-url';
+import { type Clock } from '../src/core/clock';
+import { DEFAULT_REGISTRY_OPTIONS, type RegistryOptions } from '../src/core/registry-options';
+import { defineWorker, type WorkerDefinition } from '../src/core/worker-definition';
+import { parseWorkerUrl } from '../src/core/worker-url';
 
 /** A clock that a test moves; the part of FakeClock that {@link testClock} needs. */
 interface MovableTime {
