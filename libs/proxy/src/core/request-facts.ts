@@ -49,7 +49,7 @@ const REQUIRED: Readonly<Record<string, readonly (readonly [string, Check])[]>> 
 };
 
 /** Routes that serve any model when the body names none. */
-const MODEL_OPTIONAL: ReadonlySet<string> = new Set(['/generate', '/rerank', '/v1/rerank']);
+const MODEL_OPTIONAL: ReadonlySet<string> = new Set(['/generate', '/v1/rerank']);
 
 /**
  * Reads a request body: the one JSON.parse of a request.

@@ -1,0 +1,523 @@
+import { ResponseInterceptor, type ResponseHead } from '@smg/plugin-api';
+import {
+  ask,
+  Bench,
+  chunk,
+  json,
+  post,
+  RawClient,
+  RawEngine,
+  SSE_HEAD,
+  tick,
+  unchunk,
+  waitFor,
+} from './test-support';
+
+const CHAT = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] });
+const STREAM = JSON.stringify({
+  model: 'm',
+  messages: [{ role: 'user', content: 'hi' }],
+  stream: true,
+});
+const chat = (body = CHAT, headers = '', connection = 'close') =>
+  post('/v1/chat/completions', body, headers, connection);
+
+describe('data plane', () => {
+  let bench: Bench;
+  const engines: RawEngine[] = [];
+  const engine = async (...args: Parameters<typeof RawEngine.open>) => {
+    const opened = await RawEngine.open(...args);
+    engines.push(opened);
+    return opened;
+  };
+  const open = async (...args: Parameters<typeof Bench.open>) =>
+    (bench = await Bench.open(...args));
+
+  afterEach(async () => {
+    // Whatever a test did: one record per request, nobody in flight.
+    await waitFor(() => bench.records.length === bench.started);
+    for (const worker of bench.workers) expect(worker.load).toBe(0);
+    expect(bench.faults).toEqual([]);
+    await bench.close();
+    for (const opened of engines.splice(0)) await opened.close();
+  });
+
+  describe('relaying', () => {
+    it('passes bytes, status and repeated headers, and stamps the worker', async () => {
+      await open();
+      const e = await engine((socket) =>
+        socket.write(
+          json(
+            201,
+            '{"n":9007199254740993}',
+            'Set-Cookie: a\r\nSet-Cookie: b\r\nX-SMG-Error-Code: forged\r\nX-Request-Id: theirs\r\nContent-Encoding: gzip\r\n',
+          ),
+        ),
+      );
+      const worker = bench.add(e.url);
+      const body = '{ "model":"m","messages":[ {"role":"user"} ], "seed":9007199254740993 }';
+      const answer = await ask(
+        bench,
+        chat(body, 'X-Request-Id: r1\r\nCookie: c=1\r\nTraceparent: t\r\n'),
+      );
+      expect(answer.status).toBe(201);
+      expect(answer.body).toBe('{"n":9007199254740993}');
+      expect(answer.head.match(/set-cookie: /gi)).toHaveLength(2);
+      expect(answer.head).toMatch(/content-encoding: gzip/i);
+      expect(answer.head).not.toContain('forged');
+      expect(answer.head.match(/x-request-id: .*/gi)).toEqual(['x-request-id: r1']);
+      expect(answer.head).toContain(`x-smg-routed-worker-id: ${worker.url}`);
+      const seen = e.seen[0] ?? '';
+      expect(seen.endsWith(`\r\n\r\n${body}`)).toBe(true);
+      expect(seen).toMatch(/traceparent: t\r\n/);
+      expect(seen).not.toMatch(/cookie/i);
+      expect(seen).toMatch(/accept-encoding: identity\r\n/);
+      expect(worker.outcomes).toEqual([201]);
+      expect(bench.records[0]).toMatchObject({
+        status: 201,
+        requestId: 'r1',
+        attempts: 1,
+        model: 'm',
+        clientGone: false,
+      });
+    });
+
+    it('rewrites an alias and adds the rank, nothing else', async () => {
+      await open({ aliases: { alias: 'm' } });
+      const e = await engine((socket) => socket.write(json(200, '{}')));
+      bench.add(e.url).dpRank = 3;
+      await ask(bench, post('/generate', '{"model":"alias", "x":1.10}'));
+      expect(e.seen[0]).toMatch(/\r\n\r\n\{"data_parallel_rank":3,"model":"m", "x":1\.10\}$/);
+      expect(bench.records[0]?.worker).toBe(`${e.url}@3`);
+    });
+
+    it('keeps serving on one client connection', async () => {
+      await open();
+      const e = await engine((socket) => socket.write(json(200, 'ok')));
+      bench.add(e.url);
+      const client = new RawClient(bench.port);
+      for (let i = 1; i <= 3; i += 1) {
+        client.send(chat(CHAT, '', 'keep-alive'));
+        await client.until((text) => text.split('\r\n\r\nok').length === i + 1);
+      }
+      expect(e.sockets.size).toBe(1);
+      client.socket.destroy();
+    });
+
+    it('relays an answer over 1 MiB as it arrives, and holds a smaller one', async () => {
+      await open();
+      const big = 'x'.repeat(3 * 1024 * 1024);
+      const e = await engine((socket) => socket.write(json(200, big)));
+      bench.add(e.url);
+      const answer = await ask(bench, chat());
+      expect(answer.body.length).toBe(big.length);
+      expect(answer.head).toMatch(/content-length: 3145728/);
+    });
+
+    it('refuses an answer over the payload limit', async () => {
+      await open({ options: { maxPayloadSize: 1000 } });
+      const e = await engine((socket, request) => {
+        if (request.includes('chunk')) {
+          socket.write(
+            'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n' +
+              chunk('y'.repeat(1001)) +
+              '0\r\n\r\n',
+          );
+        } else socket.write(json(200, 'x'.repeat(1001)));
+      });
+      bench.add(e.url);
+      for (const prompt of ['hi', 'chunk']) {
+        const answer = await ask(bench, post('/generate', JSON.stringify({ text: prompt })));
+        expect(answer.status).toBe(502);
+        expect(answer.head).toContain('x-smg-error-code: upstream_response_too_large');
+        expect(answer.head).toContain('x-smg-routed-worker-id');
+      }
+    });
+
+    it('relays information routes from the first ready worker, with the other name after a 404', async () => {
+      await open();
+      const down = bench.add('http://127.0.0.1:1');
+      down.isReady = false;
+      const e = await engine((socket, request) =>
+        socket.write(
+          request.startsWith('GET /model_info?a=1 ') ? json(200, '{"ok":1}') : json(404, ''),
+        ),
+      );
+      bench.add(e.url);
+      const get = (method: string) =>
+        `${method} /get_model_info?a=1 HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n`;
+      expect(await ask(bench, get('GET'))).toMatchObject({ status: 200, body: '{"ok":1}' });
+      const head = await ask(bench, get('HEAD'));
+      expect(head).toMatchObject({ status: 200, body: '' });
+      expect(head.head).toMatch(/content-length: 8/i);
+    });
+  });
+
+  describe('streams', () => {
+    it.each([1, 2, 3, 5, 7])(
+      'passes a multi-byte delta unchanged when split every %d bytes',
+      async (size) => {
+        await open();
+        const text = 'data: {"delta":"汉字🙂"}\r\n\r\n: ping - 2\n\ndata: [DONE]\n\n';
+        const bytes = Buffer.from(text);
+        const e = await engine((socket) => {
+          let out = SSE_HEAD;
+          for (let at = 0; at < bytes.length; at += size) {
+            const part = bytes.subarray(at, at + size);
+            out += `${part.length.toString(16)}\r\n${part.toString('latin1')}\r\n`;
+          }
+          socket.write(Buffer.from(out + '0\r\n\r\n', 'latin1'));
+        });
+        bench.add(e.url);
+        const answer = await ask(bench, chat(STREAM));
+        const { text: got, isComplete } = unchunk(answer.body);
+        expect(Buffer.from(got, 'latin1').equals(bytes)).toBe(true);
+        expect(isComplete).toBe(true);
+        expect(answer.head).toMatch(/content-type: text\/event-stream/i);
+      },
+    );
+
+    const cuts: [string, (s: import('node:net').Socket) => void][] = [
+      ['FIN after one event', (s) => s.end(SSE_HEAD + chunk('data: {"a":1}\n\n'))],
+      [
+        'RST after one event',
+        (s) => {
+          s.write(SSE_HEAD + chunk('data: {"a":1}\n\n'), () =>
+            setTimeout(() => s.resetAndDestroy(), 30),
+          );
+        },
+      ],
+      ['FIN inside an event', (s) => s.end(SSE_HEAD + chunk('data: {"a":'))],
+      ['FIN inside a chunk', (s) => s.end(SSE_HEAD + chunk('data: {"a":1}\n\n') + 'ff\r\ndata')],
+      [
+        'close-delimited without a terminal marker',
+        (s) =>
+          s.end(
+            'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\ndata: {"a":1}\n\n',
+          ),
+      ],
+    ];
+    it.each(cuts)('never finishes a stream cut by %s', async (_, act) => {
+      await open();
+      const e = await engine((socket) => {
+        act(socket);
+      });
+      const worker = bench.add(e.url);
+      const answer = await ask(bench, chat(STREAM, 'X-Request-Id: rr\r\n'));
+      const { text, isComplete } = unchunk(answer.body);
+      expect(isComplete).toBe(false);
+      expect(text).not.toContain('[DONE]');
+      const last =
+        text
+          .split('\n\n')
+          .filter((part) => part !== '')
+          .at(-1) ?? '';
+      expect(text.endsWith('\n\n')).toBe(true);
+      expect(JSON.parse(last.replace('data: ', '')).error).toMatchObject({
+        code: 'upstream_stream_truncated',
+        request_id: 'rr',
+      });
+      expect(bench.records[0]).toMatchObject({ status: 200, truncated: true, clientGone: false });
+      expect(worker.failures).toEqual([502]);
+      expect(e.seen).toHaveLength(1);
+      expect(bench.metrics.sum('smg_router_streams_truncated_total')).toBe(1);
+    });
+
+    it('takes a close-delimited stream with its terminal marker for complete', async () => {
+      await open();
+      const e = await engine((s) =>
+        s.end(
+          'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\nevent: message_stop\ndata: {}\n\n',
+        ),
+      );
+      const worker = bench.add(e.url);
+      const answer = await ask(bench, chat(STREAM));
+      expect(unchunk(answer.body).isComplete).toBe(true);
+      expect(worker.outcomes).toEqual([200]);
+    });
+
+    it('answers 502 to an empty stream before any byte goes out', async () => {
+      await open();
+      const e = await engine((s) =>
+        s.write('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 0\r\n\r\n'),
+      );
+      bench.add(e.url);
+      const answer = await ask(bench, chat(STREAM));
+      expect(answer.status).toBe(502);
+      expect(answer.head).toContain('x-smg-error-code: upstream_empty_response');
+      expect(e.seen).toHaveLength(1);
+    });
+
+    it('sends the head of a silent stream on after 200 ms', async () => {
+      await open();
+      const e = await engine((s) => s.write(SSE_HEAD));
+      bench.add(e.url);
+      const startedAt = Date.now();
+      const client = new RawClient(bench.port).send(chat(STREAM));
+      await client.until((text) => text.includes('\r\n\r\n'));
+      expect(Date.now() - startedAt).toBeGreaterThanOrEqual(180);
+      client.socket.destroy();
+    });
+
+    it('passes a first error event on and counts it as an upstream error', async () => {
+      await open();
+      const e = await engine((s) =>
+        s.write(SSE_HEAD + chunk('data: {"error":{"code":429}}\n\n') + '0\r\n\r\n'),
+      );
+      const worker = bench.add(e.url);
+      const answer = await ask(bench, chat(STREAM));
+      expect(unchunk(answer.body)).toEqual({
+        text: 'data: {"error":{"code":429}}\n\n',
+        isComplete: true,
+      });
+      expect(worker.outcomes).toEqual([429]);
+      expect(bench.metrics.sum('smg_router_request_errors_total')).toBe(1);
+    });
+
+    it('relays an error answer to a streaming request as it is', async () => {
+      await open();
+      const e = await engine((s) => s.write(json(400, '{"mine":1}')));
+      bench.add(e.url);
+      expect(await ask(bench, chat(STREAM))).toMatchObject({ status: 400, body: '{"mine":1}' });
+    });
+
+    it('pauses the engine for a slow reader, and cuts one that stopped', async () => {
+      await open({ options: { streamStallTimeoutSecs: 0.3 } });
+      let written = 0;
+      const e = await engine((s) => {
+        s.write(SSE_HEAD);
+        const block = chunk(`data: ${'z'.repeat(65_000)}\n\n`);
+        const push = (): void => {
+          while (!s.destroyed && written < 200e6) {
+            written += block.length;
+            if (!s.write(block)) {
+              s.once('drain', push);
+              return;
+            }
+          }
+        };
+        push();
+      });
+      bench.add(e.url);
+      const client = new RawClient(bench.port).send(chat(STREAM));
+      await client.until((text) => text.includes('data: z'));
+      client.socket.pause();
+      await waitFor(() => e.sockets.size === 0);
+      expect(written).toBeLessThan(40e6);
+      client.socket.destroy();
+    });
+  });
+
+  describe('failures and retries', () => {
+    it('avoids the worker that failed, and tells the client nothing', async () => {
+      await open();
+      const bad = await engine((s) => s.resetAndDestroy());
+      const good = await engine((s) => s.write(json(200, 'ok')));
+      const first = bench.add(bad.url);
+      bench.add(good.url);
+      expect(await ask(bench, chat())).toMatchObject({ status: 200, body: 'ok' });
+      expect(first.failures).toEqual([502]);
+      expect(bench.metrics.sum('smg_worker_retries_total')).toBe(1);
+    });
+
+    it('retries a retryable answer and returns the last one unchanged', async () => {
+      await open();
+      const e = await engine((s, _, n) => s.write(json(503, `{"n":${n}}`, 'Retry-After: 3\r\n')));
+      bench.add(e.url);
+      const answer = await ask(bench, chat());
+      expect(answer).toMatchObject({ status: 503, body: '{"n":3}' });
+      expect(answer.head).toMatch(/retry-after: 3/i);
+      expect(bench.metrics.sum('smg_worker_retries_exhausted_total')).toBe(1);
+    });
+
+    it('does not retry other statuses', async () => {
+      await open();
+      const e = await engine((s) => s.write(json(422, 'no')));
+      bench.add(e.url);
+      expect(await ask(bench, chat())).toMatchObject({ status: 422, body: 'no' });
+      expect(e.seen).toHaveLength(1);
+    });
+
+    it('answers 502 when nobody listens, 504 after the deadline, both stamped', async () => {
+      await open();
+      const e = await engine(() => undefined);
+      const silent = bench.add(e.url);
+      silent.requestTimeoutMs = 40;
+      silent.retry.maxAttempts = 1;
+      const slow = await ask(bench, chat());
+      expect(slow.status).toBe(504);
+      expect(slow.head).toContain('x-smg-error-code: call_upstream_timeout');
+      expect(slow.head).toContain('x-smg-routed-worker-id');
+      await waitFor(() => e.sockets.size === 0);
+      await e.close();
+      const refused = await ask(bench, chat());
+      expect(refused.status).toBe(502);
+      expect(refused.head).toContain('x-smg-error-code: call_upstream_request_error');
+      engines.splice(0);
+    });
+
+    it.each([
+      ['099', 'HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n'],
+      ['600', 'HTTP/1.1 600 Odd\r\nContent-Length: 0\r\n\r\n'],
+      ['101', 'HTTP/1.1 101 S\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'],
+      ['no number', 'HTTP/1.1 OK\r\n\r\n'],
+    ])(
+      'answers 502 upstream_invalid_response to status %s, without a second try',
+      async (_, bytes) => {
+        await open();
+        const e = await engine((s) => s.write(bytes));
+        bench.add(e.url);
+        const answer = await ask(bench, chat());
+        expect(answer.status).toBe(502);
+        expect(answer.head).toContain('x-smg-error-code: upstream_invalid_response');
+        expect(e.seen).toHaveLength(1);
+      },
+    );
+
+    it('answers 500 when a held answer breaks, and does not send the request again', async () => {
+      await open();
+      const e = await engine((s) => s.end('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'));
+      bench.add(e.url);
+      const answer = await ask(bench, chat());
+      expect(answer.status).toBe(500);
+      expect(answer.head).toContain('x-smg-error-code: read_response_body_failed');
+      expect(answer.head).toContain('x-smg-routed-worker-id');
+      expect(e.seen).toHaveLength(1);
+    });
+
+    it('stays up through resets at every offset', async () => {
+      await open();
+      const whole = SSE_HEAD + chunk('data: {"a":1}\n\n') + '0\r\n\r\n';
+      const e = await engine((s, _, n) =>
+        s.write(whole.slice(0, n % whole.length), () => s.resetAndDestroy()),
+      );
+      bench.add(e.url).retry.maxAttempts = 1;
+      for (let i = 0; i < 60; i += 1) await ask(bench, chat(STREAM));
+      expect(bench.records).toHaveLength(60);
+      expect(bench.records.filter((r) => r.status === 200 && r.truncated !== true)).toHaveLength(0);
+    });
+  });
+
+  describe('selection', () => {
+    it('answers 404, 503 with reasons, and 503 with Retry-After when all are overloaded', async () => {
+      let filtered = false;
+      await open({
+        select: () =>
+          filtered
+            ? { kind: 'all_filtered', code: 'workers_filtered', reason: '2 paused' }
+            : { kind: 'no_candidates', cause: 'unavailable' },
+      });
+      const nobody = await ask(bench, chat());
+      expect(nobody.status).toBe(404);
+      expect(JSON.parse(nobody.body).error.message).toBe("No worker available for model 'm'");
+      const worker = bench.add('http://127.0.0.1:1');
+      const down = await ask(bench, chat());
+      expect(down.status).toBe(503);
+      expect(bench.records.at(-1)?.attempts).toBe(2);
+      expect(down.head).not.toMatch(/routed-worker|retry-after/i);
+      filtered = true;
+      const all = await ask(bench, chat());
+      expect(all.head).toContain('x-smg-error-code: workers_filtered');
+      expect(JSON.parse(all.body).error.message).toBe(
+        "no worker is eligible for model 'm': 2 paused",
+      );
+      filtered = false;
+      worker.isReady = false;
+      const shed = await ask(bench, chat());
+      expect(shed.head).toMatch(/retry-after: 10/);
+      expect(bench.records.at(-1)?.attempts).toBe(1);
+    });
+  });
+
+  describe('clients that leave', () => {
+    it.each([
+      ['before the head', ''],
+      ['inside a held answer', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc'],
+      ['inside a stream', SSE_HEAD + chunk('data: {}\n\n')],
+    ])(
+      '%s: the engine is closed at once, nobody is blamed, nothing is retried',
+      async (_, bytes) => {
+        await open();
+        const e = await engine((s) => {
+          if (bytes) s.write(bytes);
+        });
+        const worker = bench.add(e.url);
+        const client = new RawClient(bench.port).send(
+          chat(bytes.includes('event') ? STREAM : CHAT),
+        );
+        await waitFor(() => e.seen.length === 1);
+        if (bytes.includes('event')) await client.until((text) => text.includes('data: {}'));
+        else await tick(30);
+        const leftAt = performance.now();
+        client.socket.destroy();
+        await waitFor(() => e.sockets.size === 0);
+        expect(performance.now() - leftAt).toBeLessThan(150);
+        await waitFor(() => bench.records.length === 1);
+        expect(bench.records[0]).toMatchObject({
+          clientGone: true,
+          status: bytes.includes('event') ? 200 : 499,
+        });
+        expect([worker.outcomes, worker.failures]).toEqual([[], []]);
+        expect(e.seen).toHaveLength(1);
+      },
+    );
+
+    it('during a back-off: no further attempt', async () => {
+      await open();
+      const e = await engine((s) => s.write(json(503, 'x')));
+      Object.assign(bench.add(e.url).retry, { initialBackoffMs: 100, maxBackoffMs: 100 });
+      const client = new RawClient(bench.port).send(chat());
+      await waitFor(() => e.seen.length === 1);
+      await tick(20);
+      client.socket.destroy();
+      await tick(150);
+      expect(e.seen).toHaveLength(1);
+      expect(bench.records[0]).toMatchObject({ status: 499, clientGone: true });
+    });
+  });
+
+  describe('interceptors', () => {
+    class Probe extends ResponseInterceptor {
+      readonly name = 'probe';
+      readonly order = 300;
+      fails = false;
+      onHead(head: ResponseHead) {
+        if (this.fails) throw new Error('broken');
+        head.set('x-probe', head.isStream ? 'stream' : 'buffered');
+      }
+      override inspectsBody() {
+        return true;
+      }
+      override onBody(head: ResponseHead, body: Buffer) {
+        head.set('x-body', String(body.length));
+      }
+    }
+
+    it('sees buffered bodies of any size, never a stream; a throw is a 500 before anything is sent', async () => {
+      const probe = new Probe();
+      await open({ interceptors: [probe] });
+      const e = await engine((s, request) =>
+        s.write(
+          request.includes('"stream"')
+            ? SSE_HEAD + chunk('data: {}\n\n') + '0\r\n\r\n'
+            : json(200, 'b'.repeat(2e6)),
+        ),
+      );
+      bench.add(e.url);
+      const buffered = await ask(bench, chat());
+      expect(buffered.head).toMatch(/x-probe: buffered\r\n(.*\r\n)*x-body: 2000000/);
+      const stream = await ask(bench, chat(STREAM));
+      expect(stream.head).toContain('x-probe: stream');
+      expect(stream.head).not.toContain('x-body');
+      probe.fails = true;
+      for (const body of [CHAT, STREAM]) {
+        const failed = await ask(bench, chat(body));
+        expect(failed.status).toBe(500);
+        expect(failed.head).toContain('x-smg-error-code: internal_error');
+        expect(failed.text).not.toContain('broken');
+      }
+      expect(bench.faults.length).toBeGreaterThan(0);
+      bench.faults.length = 0;
+    });
+  });
+});
