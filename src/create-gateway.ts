@@ -1,3 +1,4 @@
+import { type NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type GatewayConfig, loadConfig } from '@smg/config';
@@ -41,10 +42,12 @@ export async function createGateway(
   }
 
   const door = new FrontDoor();
+  const nest: NestApplicationOptions = { bodyParser: false, abortOnError: false };
+  nest.logger = log.logger;
   const app = await NestFactory.create<NestFastifyApplication>(
     GatewayModule.forRoot(config, plugins, log),
     createFastifyAdapter(door),
-    { logger: log.logger, bodyParser: false, abortOnError: false },
+    nest,
   );
   app.useGlobalFilters(new HttpErrorFilter());
 

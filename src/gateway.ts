@@ -1,6 +1,5 @@
 import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Server } from 'node:http';
-import { type AddressInfo } from 'node:net';
 import { type GatewayConfig } from '@smg/config';
 import { flushLogs, MetricsServer, ProcessLifecycle } from '@smg/observability';
 import { REQUEST_OBSERVER, type RequestObserver } from '@smg/plugin-api';
@@ -22,7 +21,7 @@ export class Gateway {
 
   /** Port of the main listener. @throws Error before `listen`. */
   get port(): number {
-    const address = this.server.address() as AddressInfo | string | null;
+    const address = this.server.address();
     if (typeof address !== 'object' || address === null) throw new Error('not listening');
     return address.port;
   }

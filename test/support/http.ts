@@ -1,4 +1,4 @@
-import { Agent, request, type IncomingMessage } from 'node:http';
+import { request, type Agent, type IncomingMessage } from 'node:http';
 
 export interface Sending {
   readonly method?: string;
@@ -19,6 +19,7 @@ export interface Answer {
   readonly body: Buffer;
   readonly text: string;
   /** The body as a JSON object; throws when it is none. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests reach into answers of any shape
   readonly json: Record<string, any>;
   /** The connection ended before the message did. */
   readonly aborted: boolean;
