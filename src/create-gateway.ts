@@ -42,6 +42,7 @@ export async function createGateway(
   }
 
   const door = new FrontDoor();
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- Nest declares its option bag as a class and takes literals
   const nest: NestApplicationOptions = { bodyParser: false, abortOnError: false };
   nest.logger = log.logger;
   const app = await NestFactory.create<NestFastifyApplication>(

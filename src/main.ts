@@ -1,17 +1,15 @@
 #!/usr/bin/env node
 import './runtime/install';
 import 'reflect-metadata';
-import { writeConfigDocs } from './cli/config-docs.command';
 import { launch } from './cli/launch.command';
-import { mockEngine } from './cli/mock-engine.command';
 
 /** The program: a sub-command, or flags alone for `launch`. The only place that ends the process. */
 async function main(argv: readonly string[]): Promise<number | undefined> {
   switch (argv[0]) {
     case 'mock-engine':
-      return mockEngine(argv.slice(1));
+      return (await import('./cli/mock-engine.command')).mockEngine(argv.slice(1));
     case 'config-docs':
-      return writeConfigDocs();
+      return (await import('./cli/config-docs.command')).writeConfigDocs();
     default:
       return launch(argv, process);
   }
