@@ -1,3 +1,4 @@
+import { type Socket } from 'node:net';
 import { ResponseInterceptor, type ResponseHead } from '@smg/plugin-api';
 import {
   ask,
@@ -177,7 +178,7 @@ describe('data plane', () => {
       },
     );
 
-    const cuts: [string, (s: import('node:net').Socket) => void][] = [
+    const cuts: [string, (s: Socket) => void][] = [
       ['FIN after one event', (s) => s.end(SSE_HEAD + chunk('data: {"a":1}\n\n'))],
       [
         'RST after one event',

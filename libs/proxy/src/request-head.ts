@@ -6,5 +6,9 @@ const HEAD = Symbol('smg.client-head');
 /** The scanned head of a request; scanned by whoever asks first. */
 export function headOf(request: IncomingMessage): ClientHead {
   const carrier: { [HEAD]?: ClientHead } = request as object;
-  return (carrier[HEAD] ??= new ClientHead(request.rawHeaders));
+  const known = carrier[HEAD];
+  if (known !== undefined) return known;
+  const head = new ClientHead(request.rawHeaders);
+  carrier[HEAD] = head;
+  return head;
 }

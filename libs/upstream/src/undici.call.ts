@@ -1,11 +1,15 @@
 import { classifyUpstreamError, isRelayableStatus } from './core/upstream-failure';
 import { type PooledClient } from './engine.pool';
+import { OneShotBody } from './one-shot-body';
 import { type UpstreamPool } from './upstream.pool';
 import {
   type UpstreamCall,
   type UpstreamHandler,
   type UpstreamRequest,
 } from './upstream.transport';
+
+/** Bytes from which a body is worth the slower way that lets it go early. */
+const LARGE_BODY_BYTES = 64 * 1024;
 
 /**
  * One exchange on one pooled connection: undici's handler on one side, {@link UpstreamHandler} on the
@@ -25,11 +29,18 @@ export class UndiciCall implements UpstreamCall {
   private resent = false;
   private starting = false;
 
+  private readonly request: UpstreamRequest;
+  /** Kept for the one resend; gone once the engine answers. */
+  private body: Buffer | null;
+
   constructor(
     private readonly pool: UpstreamPool,
-    private readonly request: UpstreamRequest,
+    request: UpstreamRequest,
     private readonly handler: UpstreamHandler,
-  ) {}
+  ) {
+    this.body = request.body;
+    this.request = this.isLarge ? { ...request, body: null } : request;
+  }
 
   start(fresh: boolean): void {
     const { request } = this;
@@ -44,8 +55,8 @@ export class UndiciCall implements UpstreamCall {
         {
           path: pool.prefix + request.path,
           method: request.method,
-          headers: request.headers as string[],
-          body: request.body,
+          headers: this.headersToSend(),
+          body: this.bodyToSend(),
         },
         this,
       );
@@ -82,6 +93,7 @@ export class UndiciCall implements UpstreamCall {
       return true;
     }
     this.resumeReading = resume;
+    this.body = null;
     const headers = new Array<string>(rawHeaders.length);
     for (let i = 0; i < rawHeaders.length; i += 1)
       headers[i] = rawHeaders[i]?.toString('latin1') ?? '';
@@ -127,6 +139,22 @@ export class UndiciCall implements UpstreamCall {
     }
     this.settled = true;
     this.handler.onError(failure);
+  }
+
+  private get isLarge(): boolean {
+    return this.body !== null && this.body.length >= LARGE_BODY_BYTES;
+  }
+
+  private headersToSend(): string[] {
+    const headers = this.request.headers as string[];
+    if (this.body === null || !this.isLarge) return headers;
+    // Without it the client library would send an iterable chunked.
+    return [...headers, 'content-length', String(this.body.length)];
+  }
+
+  private bodyToSend(): Buffer | null {
+    if (this.body === null || !this.isLarge) return this.body;
+    return new OneShotBody(this.body) as unknown as Buffer;
   }
 
   private fail(kind: 'invalid', message: string): void {

@@ -130,6 +130,22 @@ describe('UndiciTransport', () => {
     await server.close();
   });
 
+  it('sends a large body with one Content-Length, and again when the pooled connection had died', async () => {
+    const body = 'x'.repeat(300_000);
+    const server = await rawServer((socket, count) => {
+      if (count === 1) socket.write(OK);
+      else socket.resetAndDestroy();
+    });
+    await upstream.run(server.url);
+    expect(await upstream.run(server.url, body)).toMatchObject({ status: 200, resends: 1 });
+    for (const text of server.seen.slice(1)) {
+      expect(text.match(/content-length: 300000/gi)).toHaveLength(1);
+      expect(text).not.toMatch(/transfer-encoding/i);
+      expect(text.endsWith(`\r\n\r\n${body}`)).toBe(true);
+    }
+    await server.close();
+  });
+
   it('skips interim answers', async () => {
     const server = await rawServer((socket) =>
       socket.write(`HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${OK}`),
