@@ -7,9 +7,9 @@ import { launch } from './cli/launch.command';
 async function main(argv: readonly string[]): Promise<number | undefined> {
   switch (argv[0]) {
     case 'mock-engine':
-      return (await import('./cli/mock-engine.command')).mockEngine(argv.slice(1));
+      return (await import('./cli/mock-engine.command.js')).mockEngine(argv.slice(1));
     case 'config-docs':
-      return (await import('./cli/config-docs.command')).writeConfigDocs();
+      return (await import('./cli/config-docs.command.js')).writeConfigDocs();
     default:
       return launch(argv, process);
   }
