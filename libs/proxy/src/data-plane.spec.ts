@@ -12,7 +12,7 @@ import {
   tick,
   unchunk,
   waitFor,
-} from './test-support';
+} from '../test/test-support';
 
 const CHAT = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] });
 const STREAM = JSON.stringify({

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { ask, Bench, json, post, RawClient, RawEngine, tick, waitFor } from './test-support';
+import { ask, Bench, json, post, RawClient, RawEngine, tick, waitFor } from '../test/test-support';
 
 const CHAT = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] });
 

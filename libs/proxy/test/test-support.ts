@@ -12,16 +12,16 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type Server } from 'node:http';
-import { ConnectionBudget } from './connection.budget';
-import { RequestIds } from './core/request-id';
-import { DataPlaneServer } from './data-plane.server';
-import { createHardenedServer } from './hardened-server';
-import { InferenceController } from './inference.controller';
-import { type ProxyOptions } from './proxy.options';
-import { compileRoutes } from './route-table';
-import { RoutedWorkerInterceptor } from './routed-worker.interceptor';
-import { RouterMetrics } from './router.metrics';
-import { type RoutableWorker, type RunServices } from './run.services';
+import { ConnectionBudget } from '../src/connection.budget';
+import { RequestIds } from '../src/core/request-id';
+import { DataPlaneServer } from '../src/data-plane.server';
+import { createHardenedServer } from '../src/hardened-server';
+import { InferenceController } from '../src/inference.controller';
+import { type ProxyOptions } from '../src/proxy.options';
+import { compileRoutes } from '../src/route-table';
+import { RoutedWorkerInterceptor } from '../src/routed-worker.interceptor';
+import { RouterMetrics } from '../src/router.metrics';
+import { type RoutableWorker, type RunServices } from '../src/run.services';
 
 /** Counters by `name{labels}`; durations are counted only. */
 export class CountingMetrics implements Metrics {
