@@ -4,7 +4,7 @@ import { type Notebook } from './measure';
 import { type HoldResult, type WindowResult } from './messages';
 import { type Options, type SuiteName, type VariantName } from './options';
 import { groupMembers, openFilesLimit, residentKiB } from './proc';
-import { shuffled } from './statistics';
+import { median, shuffled } from './statistics';
 import { isRunning, type Running, type StartContext, startVariant } from './variants';
 
 /** What a suite works with. */
@@ -18,6 +18,8 @@ export interface Bench {
 const WARMUP_MS = 400;
 /** Time proxies get to close the backend's streams after their clients left. */
 const LEAVE_MS = 2_000;
+/** What nginx adds at p99 on a quiet machine is a tenth of this. */
+const DISTURBED_MS = 1;
 const KIB_PER_MIB = 1024;
 
 function windowTimeout(options: Options): number {
@@ -139,6 +141,12 @@ export async function latencySuite(bench: Bench, running: readonly Running[]): P
         notebook.note('latency', name, to, own - base);
       }
     }
+  }
+  const yardstick = median(notebook.values('latency', 'nginx', 'addedP99'));
+  if (yardstick > DISTURBED_MS) {
+    notebook.remark(
+      `latency: nginx itself adds ${yardstick.toFixed(2)} ms at p99; the machine was disturbed, p99 says little`,
+    );
   }
 }
 
