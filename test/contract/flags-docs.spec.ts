@@ -10,6 +10,8 @@ const gatewayFlags = new Set([
   '--help',
   '--version',
   '--version-verbose',
+  // How the pages write "any flag".
+  '--flag',
 ]);
 
 /** Flags of `smg mock-engine`, as its help names them. */
