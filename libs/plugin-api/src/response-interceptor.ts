@@ -3,7 +3,7 @@ import { type Observable } from 'rxjs';
 import { defineExtensionPoint } from './extension-point';
 import { type Exchange, type ResponseHead } from './exchange';
 
-const ATTACHED = Symbol.for('smg.response-interceptors');
+const ATTACHED: unique symbol = Symbol.for('smg.response-interceptors');
 
 type Carrier = Partial<Record<typeof ATTACHED, ResponseInterceptor[]>>;
 

@@ -39,8 +39,9 @@ export interface WorkerPoolView {
   /** Registered, whatever their state, in registration order. */
   readonly workers: readonly WorkerView[];
   /**
-   * Available now, in registration order. The same frozen array is returned until membership or
-   * availability changes, so a caller may key a cache on its identity.
+   * Available now, in registration order. The same frozen array is returned until membership,
+   * availability or the definition of one of its workers (labels included) changes, so a caller may
+   * key a cache on its identity.
    */
   available(): readonly WorkerView[];
 }

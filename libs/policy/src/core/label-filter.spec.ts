@@ -66,6 +66,24 @@ describe('LabelFilter', () => {
     expect(filter.filter(workers, asking('tier=gold'))).toHaveLength(2);
   });
 
+  it('keeps the survivors of a large frozen array, and takes them anew for the next one', () => {
+    const subject = new LabelFilter(HEADER);
+    const workers = Array.from({ length: 64 }, (_, index) =>
+      fakeWorker({ labels: { tier: index % 2 === 0 ? 'a' : 'b' } }),
+    );
+    const asking = (value: string) => fakeContext({ headers: { [HEADER]: value } });
+    const first = Object.freeze([...workers]);
+    const kept = subject.filter(first, asking('tier=a'));
+    expect(kept).toHaveLength(32);
+    expect(subject.filter(first, asking('tier=a'))).toBe(kept);
+    expect(subject.filter(first, asking('tier=b'))).toHaveLength(32);
+    expect(subject.filter(first, asking('tier=b'))).not.toContain(workers[0]);
+
+    // What the directory hands out after labels changed is another array.
+    const second = Object.freeze([...workers.slice(0, 40)]);
+    expect(subject.filter(second, asking('tier=a'))).toHaveLength(20);
+  });
+
   it('explains in numbers and never repeats what the client sent', () => {
     const why = new LabelFilter(HEADER).explain(workers, asking('tier=lead'));
     expect(why).toBe('3 without the labels asked for in x-worker-filter');

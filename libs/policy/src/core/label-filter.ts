@@ -2,8 +2,8 @@ import { type CandidateFilter, type SelectionContext, type WorkerView } from '@s
 import { BoundedCache } from './bounded-cache';
 
 // The worker filter header: comma-separated `key=value`, every pair must equal a worker's label.
-// Source: SMG contract, worker filters. Only the parsed header is cached: labels may change while
-// the candidate array stays the same, so survivors are computed afresh each time.
+// Source: SMG contract, worker filters. The directory hands out a new array whenever a worker's
+// labels change, so the survivors of a large frozen array can be kept under its identity.
 
 type Requirement = readonly (readonly [key: string, value: string])[];
 
@@ -12,6 +12,10 @@ const NO_REQUIREMENT: Requirement = Object.freeze([]);
 const REMEMBERED = 256;
 /** Longer values are parsed each time, so what a client sends cannot fill memory. */
 const REMEMBERED_LENGTH = 512;
+/** Candidates from which looking survivors up is cheaper than comparing labels. */
+const MEMOISED_SIZE = 32;
+/** Distinct requirements remembered per candidate array. */
+const MEMOISED_REQUIREMENTS = 64;
 /** What an HTTP field value in ASCII is made of. */
 const ASCII_VALUE = /^[\t\x20-\x7e]*$/;
 
@@ -41,6 +45,10 @@ export class LabelFilter implements CandidateFilter {
   readonly order = 200;
   readonly exhaustedCode = 'workers_filtered';
   private readonly parsed = new BoundedCache<string, Requirement>(REMEMBERED);
+  private readonly survivors = new WeakMap<
+    readonly WorkerView[],
+    BoundedCache<Requirement, readonly WorkerView[]>
+  >();
 
   /** @param header name of the request header, lower case. */
   constructor(private readonly header: string) {}
@@ -48,6 +56,26 @@ export class LabelFilter implements CandidateFilter {
   filter(candidates: readonly WorkerView[], context: SelectionContext): readonly WorkerView[] {
     const requirement = this.requirementOf(context);
     if (requirement.length === 0) return candidates;
+    if (candidates.length < MEMOISED_SIZE || !Object.isFrozen(candidates)) {
+      return this.narrow(candidates, requirement);
+    }
+    let memo = this.survivors.get(candidates);
+    if (memo === undefined) {
+      memo = new BoundedCache(MEMOISED_REQUIREMENTS);
+      this.survivors.set(candidates, memo);
+    }
+    let kept = memo.get(requirement);
+    if (kept === undefined) {
+      kept = Object.freeze(this.narrow(candidates, requirement));
+      memo.set(requirement, kept);
+    }
+    return kept;
+  }
+
+  private narrow(
+    candidates: readonly WorkerView[],
+    requirement: Requirement,
+  ): readonly WorkerView[] {
     let kept: WorkerView[] | undefined;
     for (let i = 0; i < candidates.length; i++) {
       const worker = candidates[i];
