@@ -5,6 +5,9 @@ import { type IncomingMessage, type ServerResponse } from 'node:http';
 const LINGER_MS = 1000;
 const LINGER_BYTES = 4 * 1024 * 1024;
 
+/** Milliseconds between the last bytes and a reset. */
+const RESET_DELAY_MS = 20;
+
 /** Told when the client reads again. */
 export interface WritableListener {
   onWritable(): void;
@@ -22,6 +25,7 @@ export class ClientWriter {
   private ended = false;
   private waiting = false;
   private timer: NodeJS.Timeout | undefined;
+  private queuedBefore = 0;
 
   constructor(
     private readonly request: IncomingMessage,
@@ -124,18 +128,33 @@ export class ClientWriter {
 
   private watchStall(): void {
     clearTimeout(this.timer);
-    if (this.stallMs > 0) this.timer = setTimeout(this.onStall, this.stallMs);
+    if (this.stallMs <= 0) return;
+    this.queuedBefore = this.queuedInKernel();
+    this.timer = setTimeout(this.onStall, this.stallMs);
   }
 
   private readonly onStall = (): void => {
-    this.response.destroy();
+    // A slow reader is not a stalled one: any byte taken since buys it as long again.
+    if (this.queuedInKernel() === this.queuedBefore) this.response.destroy();
+    else this.watchStall();
   };
+
+  /** Bytes handed to the system and not yet taken; Node's own socket timeout looks at the same figure. */
+  private queuedInKernel(): number {
+    const socket = this.response.socket as { _handle?: { writeQueueSize?: number } | null } | null;
+    return socket?._handle?.writeQueueSize ?? 0;
+  }
 
   private cut(): void {
     const { socket } = this.response;
-    // HTTP/1.0 ends a body by closing: only a reset tells such a client that bytes are missing.
-    if (this.request.httpVersionMinor === 0 && socket !== null) socket.resetAndDestroy();
-    else this.response.destroy();
+    if (this.request.httpVersionMinor > 0 || socket === null) {
+      this.response.destroy();
+      return;
+    }
+    // HTTP/1.0 ends a body by closing: only a reset tells such a client that bytes are missing. One
+    // that arrives together with the last bytes is taken for a plain end by some clients.
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => socket.resetAndDestroy(), RESET_DELAY_MS);
   }
 }
 

@@ -82,9 +82,9 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
   start(refusal?: GatewayError): void {
     const { parts, services } = this;
     services.observer.started();
-    parts.response.on('close', () => {
-      this.finish();
-    });
+    parts.response.on('close', this.onClose);
+    // A pipelined answer that still waits for its turn has no socket and hears nothing of its end.
+    if (parts.response.socket === null) parts.request.socket.once('close', this.onClose);
     const error = refusal ?? this.authenticate() ?? this.checkDeclaredSize();
     if (error !== undefined) {
       this.reply(error, false);
@@ -310,13 +310,24 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     }
   }
 
-  private finish(): void {
+  private readonly onClose = (): void => {
     if (this.isFinished) return;
     this.isFinished = true;
+    this.release();
+    this.record();
+  };
+
+  /** Lets go of everything the run still holds. */
+  private release(): void {
     clearTimeout(this.backoff);
     this.reader?.cancel();
     this.attempt?.clientGone();
     this.writer.dispose();
+    this.parts.request.socket.off('close', this.onClose);
+  }
+
+  /** Tells metrics and the observer how it went; once. */
+  private record(): void {
     const { parts, services, exchange, writer } = this;
     const isWhole = parts.response.writableFinished;
     const durationMs = services.now() - this.startedAt;

@@ -89,7 +89,7 @@ describe.each([[true], [false]])('ProxyModule with the hot lane %s', (hotLane) =
           workerFilterHeader: undefined,
           requireFilters: [],
           parameters: DEFAULT_POLICY_PARAMETERS,
-        } as never),
+        }),
         ProxyModule.forRoot({
           maxPayloadSize: 1e6,
           bodyIdleTimeoutSecs: 5,
@@ -114,6 +114,7 @@ describe.each([[true], [false]])('ProxyModule with the hot lane %s', (hotLane) =
           },
         ),
     } as never);
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- Nest declares its option bag as a class and takes literals
     app = module.createNestApplication<NestFastifyApplication>(adapter, {
       logger: false,
       bodyParser: false,
