@@ -136,6 +136,19 @@ describe('streams through the data plane', () => {
       expect(e.seen).toHaveLength(1);
     });
 
+    it('names the type of a stream the engine left unnamed, and keeps the one it gave', async () => {
+      await open();
+      const e = await engine((s, _, n) => {
+        const type = n === 1 ? '' : 'Content-Type: application/x-ndjson\r\n';
+        s.write(
+          `HTTP/1.1 200 OK\r\n${type}Transfer-Encoding: chunked\r\n\r\n${chunk('x')}0\r\n\r\n`,
+        );
+      });
+      bench.add(e.url);
+      expect((await ask(bench, chat(STREAM))).head).toMatch(/content-type: text\/event-stream/);
+      expect((await ask(bench, chat(STREAM))).head).toMatch(/content-type: application\/x-ndjson/i);
+    });
+
     it('sends the head of a silent stream on after 200 ms', async () => {
       await open();
       const e = await engine((s) => s.write(SSE_HEAD));

@@ -86,7 +86,8 @@ export class UpstreamAttempt implements UpstreamHandler {
     this.relay = relay;
     this.status = status;
     this.owner.services.metrics.answered(status);
-    this.isStream = status < 300 && (relay.eventStream || this.owner.exchange.wantsStream);
+    const mayStream = status < 300 && status !== 204;
+    this.isStream = mayStream && (relay.eventStream || this.owner.exchange.wantsStream);
     if (this.isStream) {
       const endsByClose = !relay.chunked && relay.contentLength === -1;
       if (relay.eventStream) this.watch = new StreamWatch(endsByClose);
@@ -171,6 +172,7 @@ export class UpstreamAttempt implements UpstreamHandler {
   private endStream(): void {
     const { writer, exchange } = this.owner;
     if (this.bytes === 0 && !writer.headSent) {
+      this.owner.services.metrics.workerFailed(this.worker, 'backend_error');
       this.worker.recordTransportFailure(502);
       this.owner.refuse(
         new GatewayError(
@@ -243,6 +245,9 @@ export class UpstreamAttempt implements UpstreamHandler {
     clearTimeout(this.headDelay);
     const head = this.makeHead(true);
     if (head === undefined) return false;
+    if (this.isStream && head.get('content-type') === undefined) {
+      head.headers.push('content-type', 'text/event-stream');
+    }
     const length = this.relay?.contentLength ?? -1;
     if (length >= 0) head.headers.push('content-length', String(length));
     this.owner.writer.head(this.status, head.headers);
