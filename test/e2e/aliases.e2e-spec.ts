@@ -80,14 +80,26 @@ describe('model aliases', () => {
     }
   });
 
-  it('[G67] rerank with the alias: worker and answer carry the id', async () => {
-    const got = await send(`${gateway.url}/rerank`, {
-      body: { model: 'GLM-5.2-Coding', query: 'q', documents: ['a', 'b'] },
+  it('[G67] rerank with the alias: the worker gets the id, and answers with it', async () => {
+    const vllm = await new MockEngine({ kind: 'vllm', model: 'ranker' }).start();
+    const workers = workersOf(gateway.url);
+    const health = { drain_settle_secs: 0 };
+    const id = await workers.added({
+      url: vllm.url,
+      health,
+      models: [{ id: 'ranker', aliases: ['r'] }],
     });
-    expect(got.status).toBe(200);
-    const sent = engine.requests.at(-1);
-    expect(sent?.jsonObject()?.['model']).toBe('GLM-5.2');
-    if (got.json['model'] !== undefined) expect(got.json['model']).toBe('GLM-5.2');
+    try {
+      const body = { model: 'r', query: 'q', documents: ['a', 'b'] };
+      const got = await send(`${gateway.url}/rerank`, { body });
+      expect(got.status).toBe(200);
+      expect(vllm.requestsTo('/rerank').at(-1)?.jsonObject()).toEqual({ ...body, model: 'ranker' });
+      expect(got.json['model']).toBe('ranker');
+    } finally {
+      await workers.remove(id);
+      await workers.untilCount(2);
+      await vllm.stop();
+    }
   });
 
   it('aliases are not listed as models and are no metric label', async () => {
