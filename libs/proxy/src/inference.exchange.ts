@@ -73,13 +73,16 @@ export class InferenceExchange implements Exchange, SelectionContext {
   }
 
   routingTokens(): readonly number[] | undefined {
-    this.tokens ??=
-      parseRoutingTokens(this.head.header(this.hints.tokens)) ?? bodyTokensOf(this.json) ?? null;
+    // `null` means: looked for, there are none.
+    if (this.tokens === undefined) {
+      this.tokens =
+        parseRoutingTokens(this.head.header(this.hints.tokens)) ?? bodyTokensOf(this.json) ?? null;
+    }
     return this.tokens ?? undefined;
   }
 
   routingKey(): string | undefined {
-    this.key ??= this.findKey() ?? null;
+    if (this.key === undefined) this.key = this.findKey() ?? null;
     return this.key ?? undefined;
   }
 

@@ -121,7 +121,15 @@ describe('cache_aware', () => {
     expect(ask('hello there')).toBe(0);
   });
 
-  it('matches token ids by their text when there is no other', () => {
+  it('matches by token ids, whatever the text, when there are some', () => {
+    const { policy, workers } = setUp(2);
+    const hinted = (text: string) => fakeContext({ text, tokens: [1001, 1002, 1003] });
+    expect(policy.select(workers, hinted('alpha'))).toBe(workers[0]);
+    expect(policy.select(workers, hinted('bravo'))).toBe(workers[0]);
+    expect(policy.select(workers, fakeContext({ text: 'alpha', tokens: [] }))).toBe(workers[1]);
+  });
+
+  it('matches token ids without a text', () => {
     const { policy, workers } = setUp(2);
     const ids = (...tokens: number[]) => fakeContext({ tokens });
     expect(policy.select(workers, ids(1001, 1002, 1003))).toBe(workers[0]);

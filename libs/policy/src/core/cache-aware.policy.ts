@@ -209,10 +209,12 @@ function keyOf(modelId: string): string {
   return modelId === '' ? UNKNOWN_MODEL : modelId;
 }
 
-/** The request's text; token ids without a text are read as their decimals, joined by spaces. */
+/**
+ * What a request is matched by: its token ids, from the hint of a client that knows them better than the
+ * text does, read as their decimals joined by spaces; else its text.
+ */
 function inputOf(context: SelectionContext): Buffer {
-  const text = context.routingText();
-  if (text !== undefined) return text;
   const tokens = context.routingTokens();
-  return tokens === undefined ? NOTHING : Buffer.from(tokens.join(' '), 'latin1');
+  if (tokens !== undefined && tokens.length > 0) return Buffer.from(tokens.join(' '), 'latin1');
+  return context.routingText() ?? NOTHING;
 }
