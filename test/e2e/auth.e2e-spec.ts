@@ -172,7 +172,8 @@ describe('with a shared key and a tenant key', () => {
     for (const target of spellings('/generate')) {
       const extra = 'Content-Type: application/json\r\nContent-Length: 2\r\n';
       const answer = await raw(gateway.port, 'POST', target, extra, '{}');
-      expect([target, statusOf(answer)]).toEqual([target, expect.toSatisfyStatus([401, 404, 400])]);
+      const isRefused = [400, 401, 404].includes(statusOf(answer));
+      expect([target, isRefused, answer]).toEqual([target, true, answer]);
     }
     expect(engine.counters.of('/generate')).toBe(received);
   });
