@@ -19,6 +19,8 @@ export interface HardenedServerOptions {
 /** Milliseconds; above the 75 s after which load balancers commonly drop idle connections. */
 const KEEP_ALIVE_MS = 90_000;
 const MAX_HEAD_BYTES = 64 * 1024;
+/** Milliseconds a client that broke the protocol has for taking what was written to it. */
+const LAST_BYTES_MS = 1000;
 
 /**
  * An HTTP/1.1 server that refuses every message two readers could frame differently, before any
@@ -41,6 +43,7 @@ export function createHardenedServer(
     requireHostHeader: true,
   });
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    (request as Answered)[RESPONSE] = response;
     if (headOf(request).defect !== undefined) refuse(request, response);
     else listener(request, response);
   };
@@ -73,18 +76,51 @@ const STATUS_LINES: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-function answerParserError(error: Error & { code?: string }, socket: Duplex): void {
-  const carrier = socket as Duplex & { _httpMessage?: ServerResponse | null };
-  // An answer under way must not be mixed with another one.
-  const isBusy = carrier._httpMessage?.headersSent === true;
-  if (error.code === 'ECONNRESET' || !socket.writable || isBusy) {
+const RESPONSE = Symbol('smg.response');
+type Answered = IncomingMessage & { [RESPONSE]?: ServerResponse };
+
+/** What Node hangs on a server's socket while it reads and answers. */
+type ServerSocket = Duplex & {
+  readonly _httpMessage?: ServerResponse | null;
+  readonly parser?: { readonly incoming?: Answered | null } | null;
+};
+
+function answerParserError(error: Error & { code?: string }, stream: Duplex): void {
+  const socket = stream as ServerSocket;
+  if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
+  // The broken message may have its answer already, a 401 say: it gets no second one.
+  const isAnswered = answerOf(socket)?.headersSent === true;
+  if (isAnswered || socket._httpMessage?.headersSent === true) {
+    // Node gathers small writes until the next tick; let the answer out before the end.
+    while (socket.writableCorked > 0) socket.uncork();
+    socket.end();
+    closeSoon(socket);
+    return;
+  }
   const line = STATUS_LINES[error.code ?? ''] ?? '400 Bad Request';
-  socket.end(`HTTP/1.1 ${line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => {
+  socket.end(`HTTP/1.1 ${line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  closeSoon(socket);
+}
+
+/** The response of the message that was being read when the parser gave up. */
+function answerOf(socket: ServerSocket): ServerResponse | undefined {
+  const incoming = socket.parser?.incoming ?? undefined;
+  return incoming?.[RESPONSE];
+}
+
+/** Closes once what was written is taken, or after a moment if nobody takes it. */
+function closeSoon(socket: Duplex): void {
+  const close = (): void => {
+    clearTimeout(timer);
     socket.destroy();
-  });
+  };
+  const timer = setTimeout(close, LAST_BYTES_MS);
+  socket.once('close', close);
+  if (socket.writableFinished) close();
+  else socket.once('finish', close);
 }
 
 function ignore(): void {
