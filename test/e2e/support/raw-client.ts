@@ -67,9 +67,14 @@ export function statusOf(text: string): number {
   return Number(/^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1] ?? 0);
 }
 
+/** Statuses of the answers, in order. */
+export function statusesIn(text: string): number[] {
+  return Array.from(text.matchAll(/HTTP\/1\.1 (\d{3}) /g), ([, status]) => Number(status));
+}
+
 /** How many answers came back. */
 export function answersIn(text: string): number {
-  return text.match(/HTTP\/1\.1 \d{3} /g)?.length ?? 0;
+  return statusesIn(text).length;
 }
 
 /** A POST as text, framed by Content-Length. */
