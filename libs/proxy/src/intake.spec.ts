@@ -211,6 +211,19 @@ describe('intake', () => {
       expect(engine.seen).toEqual([]);
     });
 
+    it('answers once when a refused upload then breaks its own framing', async () => {
+      await open({ keys: ['K'] });
+      for (const body of ['zz\r\n{}\r\n', '2\n{}\r\n', '2\r\n{}{}{}\r\n']) {
+        const client = new RawClient(bench.port).send(
+          `POST /generate HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n${body}${smuggled}`,
+        );
+        const answer = await client.until(() => client.closed);
+        expect(answer.status).toBe(401);
+        expect(answer.body).toContain('invalid_api_key');
+        expect(answer.text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+      }
+    });
+
     it('cuts a head that trickles', async () => {
       await open();
       const client = new RawClient(bench.port).send('POST /generate HTTP/1.1\r\nHo');
