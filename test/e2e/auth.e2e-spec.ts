@@ -215,7 +215,7 @@ function spellings(route: string): string[] {
     route,
     encodedFirst,
     encodedFirst.toUpperCase().replace(route.slice(2).toUpperCase(), route.slice(2)),
-    `/${[...route.slice(1)].map((it) => (/[a-z_]/.test(it) ? hex(it) : it)).join('')}`,
+    `/${Array.from(route.slice(1), (it) => (/[a-z_]/.test(it) ? hex(it) : it)).join('')}`,
     `/%25${hex(first).slice(1)}${route.slice(2)}`,
     `%2f${route.slice(1)}`,
     `/%2f${route.slice(1)}`,

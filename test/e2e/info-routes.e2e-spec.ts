@@ -146,7 +146,7 @@ describe('a gateway that drains', () => {
         body: { text: 'x', sampling_params: { max_new_tokens: 1 } },
       });
       expect(late.status).toBe(200);
-      expect(late.headers['connection']).toBe('close');
+      expect(late.headers.connection).toBe('close');
       await ended;
       expect(text).toContain('[DONE]');
       await expect(send(`${gateway.url}/liveness`)).rejects.toThrow(/ECONNREFUSED/);

@@ -15,7 +15,7 @@ interface Fleet {
 
 async function fleet(
   count: number,
-  routing: PartialGatewayConfig['routing'],
+  routing: NonNullable<PartialGatewayConfig['routing']>,
   test: (fleet: Fleet) => Promise<void>,
   engine: MockEngineOptions = {},
 ): Promise<void> {
@@ -178,7 +178,7 @@ describe('cache_aware', () => {
       const workers = workersOf(gateway.url);
       const prompts = Array.from({ length: 20 }, (_, at) => `${at} ${LONG}`);
       for (const prompt of prompts) await ask(prompt);
-      const gone = engines[0] as MockEngine;
+      const gone = engines[0]!;
       const row = await workers.byUrl(gone.url);
       // Replaced in place: its id and the worker stay, and so may its prefixes.
       await send(`${gateway.url}/workers/${row.id}`, {
