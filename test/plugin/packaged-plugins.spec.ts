@@ -64,7 +64,7 @@ describe('a packaged plug-in', () => {
   it('passes its own tests', async () => {
     const { stdout } = await run(process.execPath, [
       '--test',
-      join(home, 'dist/gpu-class.filter.spec.js'),
+      join(home, 'dist/gpu-class.filter.test.js'),
     ]);
     expect(stdout).toMatch(/# fail 0/);
     expect(stdout).toMatch(/# pass 3/);

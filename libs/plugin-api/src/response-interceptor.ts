@@ -5,7 +5,9 @@ import { type Exchange, type ResponseHead } from './exchange';
 
 const ATTACHED: unique symbol = Symbol.for('smg.response-interceptors');
 
-type Carrier = Partial<Record<typeof ATTACHED, ResponseInterceptor[]>>;
+interface Carrier {
+  [ATTACHED]?: ResponseInterceptor[] | undefined;
+}
 
 /**
  * Stamps what a worker's answer carries. It is a Nest interceptor with a synchronous face: the data
@@ -43,7 +45,9 @@ export abstract class ResponseInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const request = context.switchToHttp().getRequest<{ raw: Carrier }>();
-    (request.raw[ATTACHED] ??= []).push(this);
+    const attached = request.raw[ATTACHED];
+    if (attached === undefined) request.raw[ATTACHED] = [this];
+    else attached.push(this);
     return next.handle();
   }
 }

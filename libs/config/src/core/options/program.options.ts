@@ -6,7 +6,7 @@ import { show } from '../show';
 
 const filterName = text({
   label: 'name',
-  rule: 'names of filters, such as worker-labels',
+  rule: 'names of filters, such as label',
   check: (value) =>
     /^[A-Za-z0-9][A-Za-z0-9._:-]*$/.test(value) ? good(value) : bad(`${show(value)} is not a name`),
 });

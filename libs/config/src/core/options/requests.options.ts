@@ -26,7 +26,7 @@ export const REQUEST_OPTIONS = [
   }),
   option('requests.streamBodyStallTimeoutSecs', 'stream-body-stall-timeout-secs', one(seconds()), {
     default: 300,
-    doc: 'Longest pause of a body that is streamed through; 0 disables it.',
+    doc: 'Longest time a client may stop reading its answer before it is cut; 0 disables it.',
   }),
   option('requests.bodyIdleTimeoutSecs', 'body-idle-timeout-secs', one(seconds()), {
     default: 30,
