@@ -9,7 +9,7 @@ const LAST_RESORT_MS = 1000;
 
 export interface ProcessLike {
   readonly env: Readonly<Record<string, string | undefined>>;
-  once(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+  on(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
   exit(code: number): void;
 }
 
@@ -41,7 +41,12 @@ export async function launch(
   for (const warning of line.warnings) log.logger.warn(warning, 'config');
   try {
     const gateway = await createGateway(config, { log });
+    let isStopping = false;
+    // A listener for good: without one, a second signal (npm and shells pass Ctrl-C on twice) would end
+    // the process at once and cut what is draining. The grace period bounds the wait; SIGKILL ends it.
     const stop = (signal: string) => () => {
+      if (isStopping) return;
+      isStopping = true;
       log.logger.log(`${signal}: draining`, 'shutdown');
       const graceMs = config.requests.shutdownGracePeriodSecs * 1000;
       setTimeout(() => {
@@ -56,8 +61,8 @@ export async function launch(
         },
       );
     };
-    program.once('SIGTERM', stop('SIGTERM'));
-    program.once('SIGINT', stop('SIGINT'));
+    program.on('SIGTERM', stop('SIGTERM'));
+    program.on('SIGINT', stop('SIGINT'));
     await gateway.listen();
     log.logger.log(`listening on ${config.listener.host} port ${gateway.port}`, 'listener');
     return undefined;
