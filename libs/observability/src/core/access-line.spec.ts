@@ -109,6 +109,11 @@ describe('redactUri', () => {
     ['/a?%61pi_%6bey=canary=2', '/a?%61pi_%6bey=***'],
     ['/a?key', '/a?key'],
     ['/a?%zz=1', '/a?%zz=1'],
+    ['/workers/http%3A%2F%2Fu%3Acanary%40h%3A1', '/workers/http%3A%2F%2F***%40h%3A1'],
+    ['/workers/http:%2f%2fcanary@h:1@2', '/workers/http:%2f%2f***@h:1@2'],
+    ['/a?url=http://u:p@canary@h', '/a?url=http://***@h'],
+    ['/workers/http%3A%2F%2Fh%3A1%402', '/workers/http%3A%2F%2Fh%3A1%402'],
+    ['/a@b', '/a@b'],
   ])('%s becomes %s', (uri, redacted) => {
     expect(redactUri(uri)).toBe(redacted);
   });

@@ -1,8 +1,34 @@
 const SECRET_NAMES = ['key', 'token', 'secret', 'password', 'auth', 'signature', 'credential'];
 const MASK = '***';
 
-/** Hides values of query parameters whose name suggests a credential. Linear in the length. */
+const SCHEME_END = /(?:%3a|:)(?:%2f|\/){2}/i;
+/** What follows the `@` of a data-parallel rank, `http://host:port@3`, which hides nothing. */
+const RANK = /^\d{1,5}(?:$|[/?#&]|%2f)/i;
+
+/**
+ * Hides values of query parameters whose name suggests a credential, and the user and password of a
+ * URL that stands in the path or the query. Linear in the length.
+ */
 export function redactUri(uri: string): string {
+  return withoutUserInfo(withoutSecretParameters(uri));
+}
+
+function withoutUserInfo(uri: string): string {
+  if (!uri.includes('@') && !uri.includes('%40')) return uri;
+  const scheme = SCHEME_END.exec(uri);
+  if (scheme === null) return uri;
+  const from = scheme.index + scheme[0].length;
+  const inner = uri.slice(from);
+  let end = 0;
+  for (const mark of inner.matchAll(/@|%40/g)) {
+    if (!RANK.test(inner.slice(mark.index + mark[0].length, mark.index + mark[0].length + 8))) {
+      end = mark.index;
+    }
+  }
+  return end === 0 ? uri : uri.slice(0, from) + MASK + inner.slice(end);
+}
+
+function withoutSecretParameters(uri: string): string {
   const query = uri.indexOf('?');
   if (query < 0) return uri;
   const pairs = uri.slice(query + 1).split('&');
