@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { Agent } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { MockEngine } from '@smg/testing';
+import { open, send } from '../support/http';
+import { startProgram, type RunningProgram } from '../support/program';
+import { until } from '../support/until';
+
+// The real program, ended by signals. Grace 3 s, so the settle window is 1.5 s.
+const GRACE_SECS = 3;
+const LIMIT_MS = (GRACE_SECS + 1) * 1000;
+
+interface Scene {
+  readonly program: RunningProgram;
+  readonly engine: MockEngine;
+}
+
+async function scene(tokens: number, test: (scene: Scene) => Promise<void>): Promise<void> {
+  const engine = await new MockEngine({ tokens, tokenLatencyMs: 50 }).start();
+  const program = await startProgram(
+    ['--worker-urls', engine.url, '--shutdown-grace-period-secs', String(GRACE_SECS)],
+    { ready: 1 },
+  );
+  try {
+    await test({ program, engine });
+  } finally {
+    await program.kill();
+    await engine.stop();
+  }
+}
+
+/** Keeps asking, each time on a new connection, until a connection is refused. */
+async function askUntilRefused(url: string): Promise<{ served: number; bad: string[] }> {
+  const bad: string[] = [];
+  let served = 0;
+  for (;;) {
+    try {
+      const got = await send(`${url}/v1/models`);
+      if (got.status === 200 && !got.aborted) served += 1;
+      else bad.push(`${got.status} aborted ${got.aborted}`);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      // The kernel resets a connection it had taken on in the very instant the port closed.
+      if (code !== 'ECONNREFUSED' && code !== 'ECONNRESET') bad.push(String(code));
+      return { served, bad };
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+interface Watched {
+  text(): string;
+  readonly closed: Promise<unknown>;
+  isWhole(): boolean;
+}
+
+async function stream(url: string): Promise<Watched> {
+  const { incoming } = await open(`${url}/generate`, { body: { text: 'x', stream: true } });
+  let text = '';
+  incoming.on('data', (part: Buffer) => (text += part.toString()));
+  await once(incoming, 'data');
+  const closed = new Promise((resolve) => incoming.once('close', resolve));
+  return { text: () => text, closed, isWhole: () => incoming.complete };
+}
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+  it('[R57][R59] readiness turns first, new connections are served in the settle window, a stream finishes, idle sockets do not hold it, exit 0 before the grace', async () => {
+    await scene(45, async ({ program }) => {
+      const idle: Socket[] = [];
+      const agent = new Agent({ keepAlive: true });
+      for (let i = 0; i < 5; i += 1) idle.push(connect(program.port, '127.0.0.1'));
+      await send(`${program.url}/health`, { agent });
+      const running = await stream(program.url);
+      const from = performance.now();
+      program.child.kill(signal);
+      await until('readiness is 503', async () => {
+        const got = await send(`${program.url}/readiness`);
+        return got.status === 503 && got.json['reason'] === 'draining';
+      });
+      expect((await send(`${program.url}/liveness`)).status).toBe(200);
+      const { served, bad } = await askUntilRefused(program.url);
+      const refusedAfter = performance.now() - from;
+      expect(bad).toEqual([]);
+      expect(served).toBeGreaterThan(10);
+      expect(refusedAfter).toBeGreaterThan(1300);
+      expect(await program.ended).toEqual({ code: 0, signal: null });
+      expect(performance.now() - from).toBeLessThan(LIMIT_MS);
+      await running.closed;
+      expect(running.text()).toContain('[DONE]');
+      expect(running.isWhole()).toBe(true);
+      agent.destroy();
+      for (const socket of idle) socket.destroy();
+    });
+  });
+});
+
+describe('a stream that never ends', () => {
+  it('[R59] is cut at the grace, not finished cleanly: exit 0 within grace + 1 s, the engine is left', async () => {
+    await scene(100_000, async ({ program, engine }) => {
+      const running = await stream(program.url);
+      const from = performance.now();
+      program.child.kill('SIGTERM');
+      expect(await program.ended).toEqual({ code: 0, signal: null });
+      const took = performance.now() - from;
+      expect(took).toBeGreaterThan(GRACE_SECS * 1000 - 200);
+      expect(took).toBeLessThan(LIMIT_MS + 500);
+      await running.closed;
+      expect(running.text()).not.toContain('[DONE]');
+      expect(running.isWhole()).toBe(false);
+      await until('the engine lost its client', () => engine.counters.inFlight === 0);
+    });
+  });
+
+  it('a second signal, of either kind, changes nothing: the stream goes on until the grace, exit 0', async () => {
+    await scene(45, async ({ program }) => {
+      const running = await stream(program.url);
+      program.child.kill('SIGTERM');
+      program.child.kill('SIGTERM');
+      program.child.kill('SIGINT');
+      expect(await program.ended).toEqual({ code: 0, signal: null });
+      await running.closed;
+      expect(running.text()).toContain('[DONE]');
+      expect(program.output()).not.toMatch(/unhandled|uncaught/i);
+    });
+  });
+
+  it('nothing in flight: exit 0 after the settle window, an engine that hangs does not matter', async () => {
+    await scene(1, async ({ program, engine }) => {
+      engine.behave({ route: '/health', cut: { how: 'hang', at: 'request' } });
+      const from = performance.now();
+      program.child.kill('SIGTERM');
+      expect(await program.ended).toEqual({ code: 0, signal: null });
+      expect(performance.now() - from).toBeLessThan(LIMIT_MS - 500);
+    });
+  });
+});
