@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { parseCommandLine } from '@smg/config';
 import { GatewayLog } from '@smg/observability';
+import { REQUEST_OBSERVER, type RequestObserver } from '@smg/plugin-api';
 import { createGateway } from '../create-gateway';
+import { type Gateway } from '../gateway';
 import { programVersions } from '../package-info';
+import { collectorOfRuntime, IdleCollector } from '../runtime/idle-collector';
 
 /** Time the process may outlive its grace period before it is ended regardless. */
 const LAST_RESORT_MS = 1000;
@@ -64,6 +67,7 @@ export async function launch(
     program.on('SIGTERM', stop('SIGTERM'));
     program.on('SIGINT', stop('SIGINT'));
     await gateway.listen();
+    giveMemoryBackWhenIdle(gateway);
     log.logger.log(`listening on ${config.listener.host} port ${gateway.port}`, 'listener');
     return undefined;
   } catch (error) {
@@ -71,4 +75,10 @@ export async function launch(
     console.error(`error: ${error instanceof Error ? error.message : String(error)}`);
     return 1;
   }
+}
+
+function giveMemoryBackWhenIdle(gateway: Gateway): void {
+  const collect = collectorOfRuntime();
+  if (collect === undefined) return;
+  new IdleCollector(gateway.app.get<RequestObserver>(REQUEST_OBSERVER), collect).start();
 }

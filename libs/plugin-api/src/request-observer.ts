@@ -29,6 +29,8 @@ export interface RequestObserver {
   finished(record: RequestRecord): void;
   /** Requests between `started` and `finished`; shutdown waits for it. */
   readonly inFlight: number;
+  /** Calls of `finished` since the start of the process. */
+  readonly finishedTotal: number;
 }
 
 /** Service token of the {@link RequestObserver}; provided globally by ObservabilityModule. */

@@ -104,6 +104,7 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
   }
 
   onBody(body: Buffer): void {
+    this.reader = undefined;
     const result = readRequestFacts(this.exchange.route, body);
     if (!result.ok) {
       this.reply(new GatewayError('json_parse_error', result.message), false);

@@ -19,6 +19,7 @@ import { type RoutableWorker, type RunServices } from './run.services';
 const HOLD_BYTES = 1024 * 1024;
 /** Milliseconds after which the head of a silent stream is sent on without its first byte. */
 const HEAD_DELAY_MS = 200;
+const SENT: string[] = [];
 
 /** The request an attempt belongs to. */
 export interface AttemptOwner {
@@ -251,6 +252,8 @@ export class UpstreamAttempt implements UpstreamHandler {
     const length = this.relay?.contentLength ?? -1;
     if (length >= 0) head.headers.push('content-length', String(length));
     this.owner.writer.head(this.status, head.headers);
+    // A stream may last for hours: what has been sent is not kept.
+    if (this.relay !== undefined) this.relay = { ...this.relay, headers: SENT };
     return true;
   }
 

@@ -36,7 +36,8 @@ const MAX_RESPONSE_HEAD_BYTES = 64 * 1024;
 export class EnginePool {
   /** Path prefix of the base URL, without a trailing slash. */
   readonly prefix: string;
-  private readonly origin: string;
+  /** Shared by the clients: each would otherwise parse and keep one of its own. */
+  private readonly origin: URL;
   private readonly idle = new IdleStack<PooledClient>();
   private live = 0;
   private closed = false;
@@ -46,7 +47,7 @@ export class EnginePool {
     private readonly settings: EnginePoolSettings,
   ) {
     const url = new URL(baseUrl);
-    this.origin = url.origin;
+    this.origin = new URL(url.origin);
     this.prefix = url.pathname.replace(/\/+$/, '');
   }
 

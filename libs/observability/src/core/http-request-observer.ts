@@ -60,6 +60,7 @@ export class HttpRequestObserver implements RequestObserver {
   private readonly requests: MetricFamily<CounterCell>;
   private readonly durations: MetricFamily<HistogramCell>;
   private readonly responses: MetricFamily<CounterCell>;
+  finishedTotal = 0;
 
   constructor(
     metrics: Metrics,
@@ -93,6 +94,7 @@ export class HttpRequestObserver implements RequestObserver {
   }
 
   finished(record: RequestRecord): void {
+    this.finishedTotal += 1;
     this.ages.finished(this.clock.monotonicMs() - record.durationMs);
     this.count(record);
     const level = accessLevel(record);
