@@ -15,6 +15,17 @@ describe('IdleCollector', () => {
     subject = new IdleCollector(traffic, () => {
       collections += 1;
     });
+    subject.look();
+    expect(collections).toBe(1);
+    collections = 0;
+  });
+
+  it('collects what start-up left behind, once the process is idle', () => {
+    const busy = new IdleCollector({ inFlight: 1, finishedTotal: 0 }, () => {
+      collections += 1;
+    });
+    busy.look();
+    expect(collections).toBe(0);
   });
 
   it('collects once after a burst has ceased', () => {

@@ -31,7 +31,8 @@ export function collectorOfRuntime(): (() => void) | undefined {
 export class IdleCollector {
   private timer: NodeJS.Timeout | undefined;
   private lastSeen = 0;
-  private lastCollected = 0;
+  /** Start-up leaves garbage too: the first idle look collects. */
+  private lastCollected = -WORTH_COLLECTING;
 
   constructor(
     private readonly traffic: Traffic,
