@@ -1,6 +1,7 @@
 import { type NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { PlaneGate } from '@smg/auth';
 import { type GatewayConfig, loadConfig } from '@smg/config';
 import { GatewayLog, ProcessLifecycle } from '@smg/observability';
 import { REQUEST_OBSERVER, type RequestObserver } from '@smg/plugin-api';
@@ -8,6 +9,7 @@ import { loadPlugin, type PluginModule } from '@smg/plugin-host';
 import { DataPlaneServer } from '@smg/proxy';
 import { FrontDoor } from './front-door';
 import { createFastifyAdapter, prepareFastify } from './fastify/fastify-setup';
+import { planesOfRoutes } from './fastify/route-planes';
 import { Gateway } from './gateway';
 import { GatewayModule } from './gateway.module';
 import { HttpErrorFilter } from './http-error.filter';
@@ -56,6 +58,9 @@ export async function createGateway(
   prepareFastify(app.getHttpAdapter().getInstance(), {
     observer: app.get<RequestObserver>(REQUEST_OBSERVER),
     dataPlane,
+    gate: app.get(PlaneGate),
+    planes: planesOfRoutes(app),
+    bodyIdleMs: config.requests.bodyIdleTimeoutSecs * 1000,
   });
   await app.init();
   door.open(dataPlane, app.get(ProcessLifecycle));

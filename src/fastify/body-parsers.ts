@@ -14,50 +14,74 @@ class BodyError extends Error {
   }
 }
 
+/** How bodies are read. */
+export interface BodyRules {
+  /** Whether the matched route reads its own body. */
+  readonly isRelayed: (route: string) => boolean;
+  /** Largest control-plane body in bytes. */
+  readonly limit: number;
+  /** Milliseconds the client may pause; 0 waits for ever. */
+  readonly idleMs: number;
+  /** The body is about to be read. */
+  readonly onWanted: (request: IncomingMessage) => void;
+}
+
 function collect(
   payload: IncomingMessage,
-  limit: number,
+  rules: BodyRules,
   done: (error: Error | null, body: Buffer) => void,
 ): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
+  let timer: NodeJS.Timeout | undefined;
   let settled = false;
-  const finish = (error: Error | null, body: Buffer): void => {
+  const finish = (error: Error | null, body = Buffer.alloc(0)): void => {
     if (settled) return;
     settled = true;
+    clearTimeout(timer);
+    chunks.length = 0;
     done(error, body);
   };
+  const tooLarge = (): void => {
+    finish(new BodyError(413, 'Request body is too large'));
+  };
+  if (Number(payload.headers['content-length'] ?? 0) > rules.limit) {
+    tooLarge();
+    return;
+  }
+  rules.onWanted(payload);
+  if (rules.idleMs > 0) {
+    timer = setTimeout(() => {
+      finish(new BodyError(408, 'The request body stalled'));
+    }, rules.idleMs);
+  }
   payload.on('data', (chunk: Buffer) => {
+    if (settled) return;
+    timer?.refresh();
     bytes += chunk.length;
-    if (bytes <= limit) chunks.push(chunk);
-    else {
-      chunks.length = 0;
-      finish(new BodyError(413, 'Request body is too large'), Buffer.alloc(0));
-    }
+    if (bytes <= rules.limit) chunks.push(chunk);
+    else tooLarge();
   });
   payload.on('end', () => {
     finish(null, Buffer.concat(chunks));
   });
   payload.on('error', (error) => {
-    finish(error, Buffer.alloc(0));
+    finish(error);
+  });
+  payload.on('close', () => {
+    finish(new BodyError(400, 'The request body is not complete'));
   });
 }
 
 /**
  * Parsers of the routes that Nest serves. Bodies of data-plane routes (when they run through Nest's
- * router) are left unread for the relay. JSON is parsed; anything else reaches the handler as bytes.
- *
- * @param isRelayed whether the matched route reads its own body.
- * @param limit largest control-plane body in bytes.
+ * router) are left unread for the relay, those of unknown routes for nobody. JSON is parsed; anything
+ * else reaches the handler as bytes.
  */
-export function registerBodyParsers(
-  fastify: FastifyInstance,
-  isRelayed: (route: string) => boolean,
-  limit: number,
-): void {
+export function registerBodyParsers(fastify: FastifyInstance, rules: BodyRules): void {
   fastify.removeAllContentTypeParsers();
   const leaveUnread = (request: FastifyRequest): boolean =>
-    isRelayed(request.routeOptions.url ?? '');
+    request.is404 || rules.isRelayed(request.routeOptions.url ?? '');
 
   fastify.addContentTypeParser(
     /^application\/(.+\+)?json/i,
@@ -66,7 +90,7 @@ export function registerBodyParsers(
         done(null, undefined);
         return;
       }
-      collect(payload, limit, (error, body) => {
+      collect(payload, rules, (error, body) => {
         if (error !== null) {
           done(error);
         } else if (body.length === 0) {
@@ -82,7 +106,7 @@ export function registerBodyParsers(
     '*',
     (request: FastifyRequest, payload: IncomingMessage, done: Done) => {
       if (leaveUnread(request)) done(null, undefined);
-      else collect(payload, limit, done);
+      else collect(payload, rules, done);
     },
   );
 }

@@ -1,12 +1,15 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { type FastifyInstance } from 'fastify';
 import { type RequestListener } from 'node:http';
-import { type RequestObserver } from '@smg/plugin-api';
+import { type PlaneGate } from '@smg/auth';
+import { type Plane, type RequestObserver } from '@smg/plugin-api';
 import { type DataPlaneServer } from '@smg/proxy';
 import { type FrontDoor } from '../front-door';
 import { registerBodyParsers } from './body-parsers';
 import { observeControlPlane } from './control-plane-observer';
+import { refuseBeforeBody } from './early-auth';
 import { UnmatchedRoutes } from './not-found';
+import { UnreadBodies } from './unread-bodies';
 
 /** Bytes; worker definitions and control calls are small. */
 const CONTROL_BODY_LIMIT = 16 * 1024 * 1024;
@@ -37,13 +40,25 @@ export function createFastifyAdapter(door: FrontDoor): FastifyAdapter {
 export interface FastifyParts {
   readonly observer: RequestObserver;
   readonly dataPlane: DataPlaneServer;
+  readonly gate: PlaneGate;
+  readonly planes: ReadonlyMap<string, Plane>;
+  /** Milliseconds a client may pause inside a body; 0 waits for ever. */
+  readonly bodyIdleMs: number;
 }
 
-/** Parsers, not-found answers and observation; before Nest adds its routes. */
+/** Parsers, not-found answers, observation and early refusals; before Nest adds its routes. */
 export function prepareFastify(fastify: FastifyInstance, parts: FastifyParts): void {
   const relayed = new Set(parts.dataPlane.paths);
   const isRelayed = (route: string): boolean => relayed.has(route);
-  registerBodyParsers(fastify, isRelayed, CONTROL_BODY_LIMIT);
+  const bodies = new UnreadBodies(fastify);
+  registerBodyParsers(fastify, {
+    isRelayed,
+    limit: CONTROL_BODY_LIMIT,
+    idleMs: parts.bodyIdleMs,
+    onWanted: (request) => {
+      bodies.wanted(request);
+    },
+  });
   fastify.setNotFoundHandler(new UnmatchedRoutes(fastify).answer);
   observeControlPlane(
     fastify,
@@ -51,4 +66,5 @@ export function prepareFastify(fastify: FastifyInstance, parts: FastifyParts): v
     (request) => parts.dataPlane.requestIdOf(request.raw),
     isRelayed,
   );
+  refuseBeforeBody(fastify, parts.gate, parts.planes);
 }
