@@ -247,6 +247,30 @@ describeLanes('framing of requests', ({ hotLane }) => {
       expect(answer.end).not.toBe('open');
     });
 
+    it.each([
+      ['a control route without a key', '/workers', [], 401],
+      ['an unknown path', '/nowhere', [], 404],
+      ['a route of another method', '/v1/models', [], 405],
+      ['a control body over the limit', '/workers', [`Authorization: Bearer ${KEY}`], 413],
+    ])(
+      '%s is refused without a 100, and the connection closes',
+      async (_what, path, headers, status) => {
+        const message = expecting(64 * 1024 * 1024, headers).replace(CHAT, path);
+        const answer = await sendRaw(gateway.port, message.replace('Connection: close\r\n', ''));
+        expect(answer.text).not.toContain('100 Continue');
+        expect(statusOf(answer.text)).toBe(status);
+        expect(answer.end).not.toBe('open');
+      },
+    );
+
+    it('a control body that is wanted is asked for', async () => {
+      const answer = await sendRaw(
+        gateway.port,
+        `${expecting(2, [`Authorization: Bearer ${KEY}`]).replace(CHAT, '/workers')}{}`,
+      );
+      expect(statusesIn(answer.text)).toEqual([100, 422]);
+    });
+
     it('an expectation nobody knows is 417', async () => {
       const answer = await sendRaw(
         gateway.port,
