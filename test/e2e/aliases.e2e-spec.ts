@@ -23,8 +23,8 @@ describe('model aliases', () => {
     });
   });
   afterAll(async () => {
-    await gateway.close();
     await Promise.all([engine.stop(), other.stop()]);
+    await gateway.close();
   });
 
   it.each(['GLM-5.2-Coding', 'GLM-5.2-Fast'])(

@@ -35,8 +35,8 @@ describe('without keys', () => {
     gateway = await startGateway({}, { engines: [engine] });
   });
   afterAll(async () => {
-    await gateway.close();
     await engine.stop();
+    await gateway.close();
   });
 
   it('[G98] every request is served, with or without Authorization or X-API-Key', async () => {
@@ -64,8 +64,8 @@ describe('with a shared key and a tenant key', () => {
     );
   });
   afterAll(async () => {
-    await gateway.close();
     await engine.stop();
+    await gateway.close();
   });
 
   it('[G99] /generate takes either key, /workers only the shared one', async () => {

@@ -1,5 +1,12 @@
 import { Module } from '@nestjs/common';
-import { CANDIDATE_FILTER, type CandidateFilter, type WorkerView } from '@smg/plugin-api';
+import {
+  CANDIDATE_FILTER,
+  ROUTING_POLICY,
+  type CandidateFilter,
+  type RoutingPolicy,
+  type RoutingPolicyFactory,
+  type WorkerView,
+} from '@smg/plugin-api';
 import { MockEngine } from '@smg/testing';
 import { startGateway, type RunningGateway } from '../support/gateway';
 import { send, type Answer } from '../support/http';
@@ -41,8 +48,8 @@ describe('the label filter (--worker-filter-header)', () => {
     await workers.added({ url: other.url, labels: { tenant: 'other', tier: 'gpu-h100' } });
   });
   afterAll(async () => {
-    await gateway.close();
     await Promise.all([acme.stop(), other.stop()]);
+    await gateway.close();
   });
 
   it('[G121] keeps the workers that hold every pair; no header keeps all', async () => {
@@ -101,16 +108,119 @@ describe('the label filter (--worker-filter-header)', () => {
     }
   });
 
-  it('decision 8: x-smg-target-worker indexes the unfiltered slice, and is never served by another', async () => {
-    for (const [index, engine] of [acme, other].entries()) {
-      const got = await send(`${gateway.url}/v1/completions`, {
-        headers: { 'x-smg-target-worker': String(index), [FILTER]: 'tenant=other' },
+  it('decision 7: workers_filtered is tried again, and served when a worker qualifies meanwhile', async () => {
+    const patient = await startGateway(
+      {
+        routing: { workerFilterHeader: FILTER },
+        retry: { maxAttempts: 6, initialBackoffMs: 150, jitterFactor: 0 },
+      },
+      { engines: [acme] },
+    );
+    try {
+      const workers = workersOf(patient.url);
+      const { id } = await workers.byUrl(acme.url);
+      const pending = send(`${patient.url}/v1/completions`, {
+        headers: { [FILTER]: 'late=yes' },
         body: { model: 'mock-model', prompt: 'x' },
       });
-      // A policy that does not read the header may ignore it, but a filtered worker is never used.
-      if (got.status === 200) expect(got.headers['x-smg-routed-worker-id']).toBe(other.url);
-      else expect([got.status, engine === acme]).toEqual([503, true]);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      await send(`${patient.url}/workers/${id}`, {
+        method: 'PATCH',
+        body: { labels: { late: 'yes' } },
+      });
+      expect((await pending).status).toBe(200);
+    } finally {
+      await patient.close();
     }
+  });
+});
+
+/** Takes the last; honours `x-smg-target-worker`. */
+class LastPolicy implements RoutingPolicy {
+  readonly name = 'last';
+  readonly honoursTargetWorker = true;
+  select(candidates: readonly WorkerView[]): WorkerView | undefined {
+    return candidates.at(-1);
+  }
+}
+
+@Module({
+  providers: [
+    ...ROUTING_POLICY.provide({
+      label: 'last',
+      useFactory: (): RoutingPolicyFactory => ({ name: 'last', create: () => new LastPolicy() }),
+    }),
+  ],
+})
+class LastPolicyPlugin {
+  static readonly smgPluginApi = '^1.0.0';
+}
+
+describe('decision 8: x-smg-target-worker', () => {
+  let gateway: RunningGateway;
+  let engines: MockEngine[];
+  const ask = (target: string, filter?: string): Promise<Answer> =>
+    send(`${gateway.url}/v1/completions`, {
+      headers: {
+        'x-smg-target-worker': target,
+        ...(filter === undefined ? {} : { [FILTER]: filter }),
+      },
+      body: { model: 'mock-model', prompt: 'x' },
+    });
+
+  beforeAll(async () => {
+    engines = await Promise.all(Array.from({ length: 3 }, () => new MockEngine().start()));
+    gateway = await startGateway(
+      {
+        routing: { policy: 'last', workerFilterHeader: FILTER },
+        retry: { maxAttempts: 2, initialBackoffMs: 1 },
+        breaker: { failureThreshold: 1, timeoutSecs: 60 },
+      },
+      { plugins: [LastPolicyPlugin] },
+    );
+    const workers = workersOf(gateway.url);
+    for (const [at, { url }] of engines.entries()) {
+      await workers.added({ url, labels: { at: String(at), tier: at === 0 ? 'a' : 'b' } });
+    }
+  });
+  afterAll(async () => {
+    await Promise.all(engines.map((engine) => engine.stop()));
+    await gateway.close();
+  });
+
+  it('names a worker of the unfiltered slice: the index means the same with a filter and without', async () => {
+    for (const [at, { url }] of engines.entries()) {
+      expect((await ask(String(at))).headers['x-smg-routed-worker-id']).toBe(url);
+    }
+    const filtered = await ask('1', 'tier=b');
+    expect([filtered.status, filtered.headers['x-smg-routed-worker-id']]).toEqual([
+      200,
+      engines[1]?.url,
+    ]);
+  });
+
+  it('503, never another worker, when that worker was filtered out, is unavailable or does not exist', async () => {
+    engines[1]?.behave({ route: '/v1/completions', status: 500, times: 1 });
+    // Opens the breaker of the second; the retry finds it unavailable.
+    expect((await ask('1')).status).toBe(503);
+    const served = engines.map((engine) => engine.counters.received);
+    for (const [target, filter] of [
+      ['0', 'tier=b'],
+      ['1', undefined],
+      ['3', undefined],
+      ['-1', undefined],
+      ['x', undefined],
+      ['1.5', undefined],
+      ['99999999999999999999', undefined],
+    ] as const) {
+      const got = await ask(target, filter);
+      expect([target, got.status, got.json['error'].code]).toEqual([
+        target,
+        503,
+        'no_available_workers',
+      ]);
+    }
+    expect(engines.map((engine) => engine.counters.received)).toEqual(served);
   });
 });
 

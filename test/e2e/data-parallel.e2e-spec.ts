@@ -28,8 +28,8 @@ describe('[3.5] --dp-aware', () => {
     workers = workersOf(gateway.url);
   });
   afterAll(async () => {
-    await gateway.close();
     await engine.stop();
+    await gateway.close();
   });
   afterEach(() => {
     engine.behaveNormally();

@@ -30,8 +30,8 @@ describe('a fleet that dies and comes back', () => {
     );
   });
   afterAll(async () => {
-    await gateway.close();
     await Promise.all(fleet.map((engine) => engine.stop()));
+    await gateway.close();
   });
 
   it('[R51][57] all workers die under load: JSON 503 meanwhile, traffic again within a probe interval of the revival', async () => {

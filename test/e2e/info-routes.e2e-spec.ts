@@ -48,8 +48,8 @@ describe('a gateway with two workers', () => {
     gateway = await startGateway({ auth: { apiKey: 'operator' } }, { engines });
   });
   afterAll(async () => {
-    await gateway.close();
     await Promise.all(engines.map((engine) => engine.stop()));
+    await gateway.close();
   });
   afterEach(() => {
     for (const engine of engines) engine.behaveNormally();

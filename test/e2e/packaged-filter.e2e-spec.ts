@@ -58,8 +58,8 @@ describe('--plugin with a compiled filter', () => {
     }
   }, 60_000);
   afterAll(async () => {
-    await program.kill();
     await Promise.all(engines.map((engine) => engine.stop()));
+    await program.kill();
   });
 
   it('narrows real requests to the class they ask for; others go anywhere', async () => {

@@ -12,8 +12,8 @@ describe.each([true, false])('paths and methods without a route, hot lane %s', (
     gateway = await startGateway({ requests: { hotLane } }, { engines: [engine] });
   });
   afterAll(async () => {
-    await gateway.close();
     await engine.stop();
+    await gateway.close();
   });
 
   it('[G23] an unknown path is 404 with an empty body, whatever the method', async () => {
@@ -62,17 +62,28 @@ describe.each([true, false])('paths and methods without a route, hot lane %s', (
     }
   });
 
-  it('a trailing slash, another case or an encoded letter is another path, or the same; never an error', async () => {
-    for (const path of [
-      '/generate/',
-      '/Generate',
-      '/%67enerate',
-      '/v1//chat/completions',
-      '/workers/',
-    ]) {
-      const got = await send(gateway.url + path, { body: { text: 'x' } });
-      expect([path, [200, 400, 404, 405].includes(got.status)]).toEqual([path, true]);
-      if (got.status === 404) expect(got.text).toBe('');
+  it('a trailing slash, another case, a doubled slash or an encoded letter of an inference route is another path: 404', async () => {
+    const paths = [
+      ...['/generate/', '/Generate', '/GENERATE', '/%67enerate', '/generate;x=1', '//generate'],
+      ...['/v1//chat/completions', '/v1/chat%2Fcompletions', '/v1/chat/completions/'],
+      ...['/workers/', '/workers//', '//workers', '/Workers', '/health/'],
+    ];
+    const received = engine.counters.received;
+    for (const path of paths) {
+      for (const body of [undefined, { text: 'x' }]) {
+        const got = await send(gateway.url + path, { body });
+        expect([path, got.status, got.text]).toEqual([path, 404, '']);
+      }
+    }
+    expect(engine.counters.received).toBe(received);
+  });
+
+  it('a query changes nothing', async () => {
+    for (const query of ['?', '?x=1', '?a=/b?c']) {
+      const got = await send(`${gateway.url}/generate${query}`, { body: { text: 'x' } });
+      expect([query, got.status]).toEqual([query, 200]);
+      expect((await send(`${gateway.url}/workers${query}`)).status).toBe(200);
+      expect((await send(`${gateway.url}/generate${query}`)).headers.allow).toBe('POST');
     }
   });
 

@@ -67,9 +67,9 @@ describe('workers that come and go by the hundred', () => {
     workers = workersOf(gateway.url);
   });
   afterAll(async () => {
-    await gateway.close();
     await steady.stop();
     for (const engine of tiny) engine.stop();
+    await gateway.close();
   });
 
   /** Adds all, sends each a request, removes all. */

@@ -34,8 +34,8 @@ describe('workers that come and go', () => {
     );
   });
   afterAll(async () => {
-    await gateway.close();
     await Promise.all(fleet.map((engine) => engine.stop()));
+    await gateway.close();
   });
 
   it('[49][84] a worker whose /health answers 503 is not ready and gets no request', async () => {

@@ -29,8 +29,8 @@ describe('the worker API', () => {
     workers = workersOf(gateway.url);
   });
   afterAll(async () => {
-    await gateway.close();
     await Promise.all([first.stop(), second.stop()]);
+    await gateway.close();
   });
   afterEach(async () => {
     first.behaveNormally();
@@ -397,8 +397,8 @@ describe('[G96][96] DELETE drains', () => {
     workers = workersOf(gateway.url);
   });
   afterAll(async () => {
-    await gateway.close();
     await Promise.all([engine.stop(), other.stop()]);
+    await gateway.close();
   });
 
   it('the row says draining, no new request arrives, the stream finishes, then the worker is gone', async () => {

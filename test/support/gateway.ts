@@ -61,7 +61,7 @@ export async function startGateway(
         },
         requests: { shutdownGracePeriodSecs: 2, ...config.requests },
       },
-      { ephemeralPorts: true },
+      { ephemeralPorts: true, pluginPolicies: (options.plugins ?? []).length > 0 },
     ),
     { log, plugins: options.plugins ?? [] },
   );
