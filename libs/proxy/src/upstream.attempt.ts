@@ -9,6 +9,7 @@ import {
   type UpstreamRequest,
 } from '@smg/upstream';
 import { type ClientWriter } from './client.writer';
+import { isCutJson } from './core/cut-json';
 import { FlatResponseHead } from './core/response-head';
 import { StreamWatch, truncationEvent } from './core/stream-watch';
 import { upstreamError } from './gateway-reply';
@@ -183,8 +184,7 @@ export class UpstreamAttempt implements UpstreamHandler {
       );
       return;
     }
-    const endsByClose = this.relay?.chunked === false && this.relay.contentLength === -1;
-    const isCut = this.bytes === 0 || (endsByClose && this.watch?.isComplete === false);
+    const isCut = this.bytes === 0 || (this.endsByClose && this.watch?.isComplete === false);
     if (isCut) {
       this.owner.services.metrics.workerFailed(this.worker, 'backend_error');
       this.worker.recordTransportFailure(502);
@@ -199,14 +199,34 @@ export class UpstreamAttempt implements UpstreamHandler {
     writer.end();
   }
 
+  private get endsByClose(): boolean {
+    return this.relay?.chunked === false && this.relay.contentLength === -1;
+  }
+
+  private takeHeld(): Buffer {
+    const { held } = this;
+    const [first] = held;
+    this.held = [];
+    return first !== undefined && held.length === 1 ? first : Buffer.concat(held, this.bytes);
+  }
+
+  /** @returns true when the answer turned out to be cut, and the client got an error. */
+  private refuseCut(body: Buffer): boolean {
+    if (!this.endsByClose || this.status !== 200) return false;
+    if (!isCutJson(this.relay?.headers ?? [], body)) return false;
+    const message = 'connection closed inside the answer';
+    this.fail(upstreamError({ kind: 'reset', message }, this.worker.baseUrl), false);
+    return true;
+  }
+
   private endHeld(): void {
+    const body = this.takeHeld();
+    if (this.refuseCut(body)) return;
     this.worker.recordOutcome(this.status);
     if (this.owner.retryAnswer(this.status)) return;
-    const body = this.held.length === 1 ? this.held[0] : Buffer.concat(this.held, this.bytes);
-    this.held = [];
     const { writer, exchange, interceptors } = this.owner;
     const head = this.makeHead(false);
-    if (head === undefined || body === undefined) return;
+    if (head === undefined) return;
     try {
       for (const interceptor of interceptors) {
         if (interceptor.inspectsBody(head, exchange)) interceptor.onBody(head, body, exchange);
