@@ -18,11 +18,20 @@ export class BodyPipe<Wire> implements PipeTransform<unknown, Wire> {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       throw unprocessable('expected a JSON object');
     }
-    const dto = plainToInstance(this.shape, body);
+    const dto = this.read(body);
     const errors = validateSync(dto, { whitelist: true, stopAtFirstError: true });
     if (errors.length > 0)
       throw unprocessable(errors.flatMap((it) => reasonsOf(it, '')).join('; '));
     return withoutAbsent(dto) as Wire;
+  }
+
+  private read(body: object): object {
+    try {
+      return plainToInstance(this.shape, body);
+    } catch {
+      // class-transformer asks plain objects for their `constructor`, which free-form JSON may redefine.
+      throw unprocessable('a member deep inside is named `constructor`');
+    }
   }
 }
 

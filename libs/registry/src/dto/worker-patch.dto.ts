@@ -10,6 +10,7 @@ export class WorkerPatchDto {
   @OptionalNumber(-Number.MAX_VALUE) cost?: number;
   @IsOptional()
   @IsStringMap()
+  @Type(() => Object)
   @Transform(({ obj }: { obj: Record<string, unknown> }) => obj['labels'])
   labels?: Record<string, string>;
   @IsOptional() @IsString() api_key?: string;

@@ -28,6 +28,7 @@ export class WorkerSpecDto {
   @IsOptional() @IsString() provider?: string;
   @IsOptional()
   @IsStringMap()
+  @Type(() => Object)
   @Transform(({ obj }: { obj: Record<string, unknown> }) => obj['labels'])
   labels?: Record<string, string>;
   @OptionalInt() priority?: number;
