@@ -5,6 +5,7 @@ import { MockEngine } from '@smg/testing';
 import { open, send } from '../support/http';
 import { startProgram, type RunningProgram } from '../support/program';
 import { until } from '../support/until';
+import { workersOf } from '../support/workers';
 
 // The real program, ended by signals. Grace 3 s, so the settle window is 1.5 s.
 const GRACE_SECS = 3;
@@ -124,13 +125,28 @@ describe('a stream that never ends', () => {
     });
   });
 
-  it('nothing in flight: exit 0 after the settle window, an engine that hangs does not matter', async () => {
+  it('[R59] nothing in flight: exit 0 after the settle window, whatever the workers do', async () => {
     await scene(1, async ({ program, engine }) => {
-      engine.behave({ route: '/health', cut: { how: 'hang', at: 'request' } });
-      const from = performance.now();
-      program.child.kill('SIGTERM');
-      expect(await program.ended).toEqual({ code: 0, signal: null });
-      expect(performance.now() - from).toBeLessThan(LIMIT_MS - 500);
+      const workers = workersOf(program.url);
+      const other = await new MockEngine().start();
+      const deaf = await new MockEngine().start();
+      deaf.behave({ cut: { how: 'hang', at: 'request' } });
+      try {
+        // One drains for a minute, one is being registered and hangs, one was never there.
+        const id = await workers.added({ url: other.url, health: { drain_settle_secs: 60 } });
+        await workers.remove(id);
+        for (const url of [deaf.url, 'http://127.0.0.1:9']) {
+          expect((await send(`${program.url}/workers`, { body: { url } })).status).toBe(202);
+        }
+        engine.behave({ route: '/health', cut: { how: 'hang', at: 'request' } });
+        await until('the deaf one was asked', () => deaf.counters.received > 0);
+        const from = performance.now();
+        program.child.kill('SIGTERM');
+        expect(await program.ended).toEqual({ code: 0, signal: null });
+        expect(performance.now() - from).toBeLessThan(LIMIT_MS - 500);
+      } finally {
+        await Promise.all([other.stop(), deaf.stop()]);
+      }
     });
   });
 });
