@@ -19,7 +19,7 @@ describeLanes('answers of engines', ({ hotLane }) => {
         requests: { hotLane, timeoutSecs: 1, maxPayloadSize: 16 * 1024 },
         health: { checksDisabled: true },
         breaker: { failureThreshold: 1_000_000 },
-        retry: { maxAttempts: 2, initialBackoffMs: 1 },
+        retry: { maxAttempts: 1 },
       },
       { engines: [engine] },
     );
@@ -157,6 +157,73 @@ describeLanes('answers of engines', ({ hotLane }) => {
       expect((await ask()).text).not.toMatch(/\bat \S+ \(|node_modules|\.ts:/);
     });
   });
+
+  it.each<[string, object, Parameters<MockEngine['behave']>[0]]>([
+    [
+      'the head of a stream',
+      chatStream(),
+      { chunks: ['data: {}\n\n'], cut: { how: 'hang', at: 'head' } },
+    ],
+    ['a frame', chatStream(), { chunks: ['data: {}\n\n'], cut: { how: 'hang', at: 10 } }],
+    ['part of a buffered answer', chat(), { body: { a: 'b' }, cut: { how: 'hang', at: 4 } }],
+  ])(
+    '[reliability] an engine that hangs after %s: no clean end, after the deadline',
+    async (_what, body, behaviour) => {
+      engine.behave({ route: CHAT, ...behaviour });
+      const answer = await ask(body);
+      if (answer.status === 200) {
+        expect(answer.aborted).toBe(true);
+        expect(answer.text).toContain('upstream_stream_truncated');
+        expect(answer.text).not.toContain('[DONE]');
+      } else {
+        expect(answer.status).toBe(504);
+        expect(answer.headers['x-smg-error-code']).toBe('call_upstream_timeout');
+      }
+      await until('the engine is told', () => engine.counters.inFlight === 0);
+    },
+  );
+
+  it.each([
+    [
+      'a chunked stream',
+      chatStream(),
+      'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nf\r\ndata: {"a":1}\n\n\r\ne\r\ndata: [DONE]\n\n\r\n0\r\n\r\n',
+    ],
+    [
+      'a stream that ends by closing',
+      chatStream(),
+      'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {"a":1}\n\ndata: [DONE]\n\n',
+    ],
+    [
+      'a JSON answer with a length',
+      chat(),
+      'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n{"a":"12345678"}',
+    ],
+    [
+      'a chunked JSON answer',
+      chat(),
+      'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{"a":"12\r\n8\r\n345678"}\r\n0\r\n\r\n',
+    ],
+  ])(
+    '[reliability] %s cut at every byte of the wire never ends cleanly',
+    async (_what, body, wire) => {
+      const [head = '', rest = ''] = wire.split('\r\n\r\n', 2);
+      const isWhole = (cut: number): boolean => {
+        if (head.includes('chunked')) return cut >= wire.length;
+        // The marker, without the line ends after it, is the end of such a stream.
+        if (!head.includes('Length')) return cut >= head.length + 4 + rest.trimEnd().length;
+        return cut >= wire.length;
+      };
+      for (let cut = 1; cut <= wire.length; cut += 1) {
+        const forget = engine.behave({ route: CHAT, rawHead: wire.slice(0, cut) });
+        const answer = await ask(body);
+        forget();
+        const isClean = answer.status === 200 && !answer.aborted;
+        expect([cut, isClean]).toEqual([cut, isWhole(cut)]);
+        if (answer.status !== 200) expect([500, 502]).toContain(answer.status);
+      }
+    },
+  );
 
   it('[G37] an answer over the limit is 502 upstream_response_too_large, a small one is 200', async () => {
     for (const framing of ['length', 'chunked'] as const) {
