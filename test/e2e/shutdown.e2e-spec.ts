@@ -3,7 +3,7 @@ import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { MockEngine } from '@smg/testing';
 import { open, send } from '../support/http';
-import { startProgram, type RunningProgram } from '../support/program';
+import { freePorts, startProgram, type RunningProgram } from '../support/program';
 import { until } from '../support/until';
 import { workersOf } from '../support/workers';
 
@@ -14,16 +14,22 @@ const LIMIT_MS = (GRACE_SECS + 1) * 1000;
 interface Scene {
   readonly program: RunningProgram;
   readonly engine: MockEngine;
+  /** Of the extra health listener. */
+  readonly healthUrl: string;
 }
 
 async function scene(tokens: number, test: (scene: Scene) => Promise<void>): Promise<void> {
   const engine = await new MockEngine({ tokens, tokenLatencyMs: 50 }).start();
+  const [healthPort = 0] = await freePorts(1);
   const program = await startProgram(
-    ['--worker-urls', engine.url, '--shutdown-grace-period-secs', String(GRACE_SECS)],
+    [
+      ...['--worker-urls', engine.url, '--shutdown-grace-period-secs', String(GRACE_SECS)],
+      ...['--health-check-port', String(healthPort)],
+    ],
     { ready: 1 },
   );
   try {
-    await test({ program, engine });
+    await test({ program, engine, healthUrl: `http://127.0.0.1:${healthPort}` });
   } finally {
     await program.kill();
     await engine.stop();
@@ -66,7 +72,7 @@ async function stream(url: string): Promise<Watched> {
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
   it('[R57][R59] readiness turns first, new connections are served in the settle window, a stream finishes, idle sockets do not hold it, exit 0 before the grace', async () => {
-    await scene(45, async ({ program }) => {
+    await scene(45, async ({ program, healthUrl }) => {
       const idle: Socket[] = [];
       const agent = new Agent({ keepAlive: true });
       for (let i = 0; i < 5; i += 1) idle.push(connect(program.port, '127.0.0.1'));
@@ -79,6 +85,11 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
         return got.status === 503 && got.json['reason'] === 'draining';
       });
       expect((await send(`${program.url}/liveness`)).status).toBe(200);
+      await until('the health listener says so too', async () => {
+        const got = await send(`${healthUrl}/readiness`);
+        return got.status === 503 && got.json['reason'] === 'draining';
+      });
+      expect((await send(`${healthUrl}/liveness`)).status).toBe(200);
       const { served, bad } = await askUntilRefused(program.url);
       const refusedAfter = performance.now() - from;
       expect(bad).toEqual([]);

@@ -78,6 +78,20 @@ describe.each([true, false])('paths and methods without a route, hot lane %s', (
     expect(engine.counters.received).toBe(received);
   });
 
+  it('routes of SMG that this version has not are unknown paths', async () => {
+    const paths = [
+      ...['/engine_metrics', '/start_profile', '/stop_profile', '/parse/function_call', '/wasm'],
+      ...['/v1/tokenizers', '/v1/tokenize', '/v1/interactions', '/v1/responses/x', '/ha/health'],
+      ...['/v1/conversations', '/v1/realtime', '/v1/audio/transcriptions', '/v1/models/x'],
+    ];
+    for (const path of paths) {
+      for (const body of [undefined, {}]) {
+        const got = await send(gateway.url + path, { body });
+        expect([path, got.status, got.text]).toEqual([path, 404, '']);
+      }
+    }
+  });
+
   it('a query changes nothing', async () => {
     for (const query of ['?', '?x=1', '?a=/b?c']) {
       const got = await send(`${gateway.url}/generate${query}`, { body: { text: 'x' } });
