@@ -251,7 +251,7 @@ export class Bench {
       },
       observer: {
         inFlight: 0,
-      finishedTotal: 0,
+        finishedTotal: 0,
         started: () => {
           this.started += 1;
         },
