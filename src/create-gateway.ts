@@ -6,6 +6,7 @@ import { type GatewayConfig, loadConfig } from '@smg/config';
 import { GatewayLog, ProcessLifecycle } from '@smg/observability';
 import { REQUEST_OBSERVER, type RequestObserver } from '@smg/plugin-api';
 import { loadPlugin, type PluginModule } from '@smg/plugin-host';
+import { WorkerSelector } from '@smg/policy';
 import { DataPlaneServer } from '@smg/proxy';
 import { FrontDoor } from './front-door';
 import { createFastifyAdapter, prepareFastify } from './fastify/fastify-setup';
@@ -59,6 +60,7 @@ export async function createGateway(
     observer: app.get<RequestObserver>(REQUEST_OBSERVER),
     dataPlane,
     gate: app.get(PlaneGate),
+    selector: app.get(WorkerSelector),
     planes: planesOfRoutes(app),
     bodyIdleMs: config.requests.bodyIdleTimeoutSecs * 1000,
   });

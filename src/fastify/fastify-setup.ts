@@ -3,11 +3,12 @@ import { type FastifyInstance } from 'fastify';
 import { type RequestListener } from 'node:http';
 import { type PlaneGate } from '@smg/auth';
 import { type Plane, type RequestObserver } from '@smg/plugin-api';
+import { type WorkerSelector } from '@smg/policy';
 import { type DataPlaneServer } from '@smg/proxy';
 import { type FrontDoor } from '../front-door';
 import { registerBodyParsers } from './body-parsers';
 import { observeControlPlane } from './control-plane-observer';
-import { refuseBeforeBody } from './early-auth';
+import { refuseBeforeBody, refuseUnreadableHeaders } from './early-auth';
 import { UnmatchedRoutes } from './not-found';
 import { UnreadBodies } from './unread-bodies';
 
@@ -41,6 +42,7 @@ export interface FastifyParts {
   readonly observer: RequestObserver;
   readonly dataPlane: DataPlaneServer;
   readonly gate: PlaneGate;
+  readonly selector: WorkerSelector;
   readonly planes: ReadonlyMap<string, Plane>;
   /** Milliseconds a client may pause inside a body; 0 waits for ever. */
   readonly bodyIdleMs: number;
@@ -60,11 +62,7 @@ export function prepareFastify(fastify: FastifyInstance, parts: FastifyParts): v
     },
   });
   fastify.setNotFoundHandler(new UnmatchedRoutes(fastify).answer);
-  observeControlPlane(
-    fastify,
-    parts.observer,
-    (request) => parts.dataPlane.requestIdOf(request.raw),
-    isRelayed,
-  );
+  observeControlPlane(fastify, parts.observer, parts.dataPlane, isRelayed);
+  refuseUnreadableHeaders(fastify, parts.selector);
   refuseBeforeBody(fastify, parts.gate, parts.planes);
 }

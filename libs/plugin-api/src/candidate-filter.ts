@@ -2,6 +2,19 @@ import { defineExtensionPoint } from './extension-point';
 import { type SelectionContext } from './selection';
 import { type WorkerView } from './worker-view';
 
+/** An answer to a request whose headers a filter cannot understand. */
+export interface RequestRefusal {
+  /** 4xx. */
+  readonly status: number;
+  /** Stable code, for log and metrics. */
+  readonly code: string;
+  /** JSON text. */
+  readonly body: string;
+}
+
+/** Reads a request header by lower-case name; repeats are joined with `, `. */
+export type HeaderReader = (name: string) => string | undefined;
+
 /**
  * A hard requirement on who may serve a request. Filters are ANDed, in `order`, before any policy
  * or sticky key is asked; preferences belong in a policy.
@@ -46,6 +59,11 @@ export interface CandidateFilter {
    * @returns a phrase such as `2 paused, 1 stale (latest 42)`, or undefined.
    */
   explain?(candidates: readonly WorkerView[], context: SelectionContext): string | undefined;
+  /**
+   * Refuses a request whose headers this filter cannot understand. Asked on every existing route,
+   * before authentication and before the body is read; cheap, and silent about secrets.
+   */
+  refuse?(header: HeaderReader): RequestRefusal | undefined;
 }
 
 /** Register a {@link CandidateFilter}: `providers: [...CANDIDATE_FILTER.provide(MyFilter)]`. */

@@ -35,6 +35,41 @@ export interface EngineRecognition {
   readonly fallback?: 'answers' | 'silent';
 }
 
+/** What a trainer may ask of an engine; informational, never checked. Source: SMG RL contract 13. */
+export interface EngineCapabilities {
+  readonly pauseModes: readonly string[];
+  readonly updateFrom: readonly string[];
+  readonly abort: boolean;
+  readonly flushCache: boolean;
+  readonly sleepWake: boolean;
+  readonly reportsWeightVersion: boolean;
+}
+
+/** Memory an engine can release and take back. */
+export const MEMORY_TAGS = ['weights', 'kv_cache', 'cuda_graph'] as const;
+export type MemoryTag = (typeof MEMORY_TAGS)[number];
+
+/** A control call as it is sent to an engine. */
+export interface ControlCall {
+  /** Engine path without a leading slash, such as `pause_generation`. */
+  readonly path: string;
+  /** Raw query without `?`; empty when there is none. */
+  readonly query: string;
+  readonly body: Buffer;
+}
+
+/** What a control call does to an engine once the engine has agreed. */
+export type ControlEffect =
+  | { readonly kind: 'pause' }
+  | { readonly kind: 'resume' }
+  /** `tags` empty: all of them. */
+  | { readonly kind: 'release'; readonly tags: readonly MemoryTag[] }
+  | { readonly kind: 'restore'; readonly tags: readonly MemoryTag[] }
+  /** Text as in the call, not validated yet. */
+  | { readonly kind: 'version'; readonly version: string }
+  /** A version field of an unusable JSON type: `boolean`, `array` or `object`. */
+  | { readonly kind: 'unusable_version'; readonly found: string };
+
 /**
  * What the gateway knows about one kind of engine. SGLang and vLLM are written against this
  * interface; no engine name appears outside `libs/engine`.
@@ -45,6 +80,10 @@ export interface EngineAdapter {
   readonly recognition: EngineRecognition;
   /** Reads metadata. A rejection is tolerated: the worker is registered with what is known. */
   discover(ask: AskEngine): Promise<EngineFacts>;
+  /** What it offers a trainer; nothing when left out. */
+  readonly capabilities?: EngineCapabilities;
+  /** Reads a control call; an empty list for one that changes nothing. Never throws. */
+  effectsOf?(call: ControlCall): readonly ControlEffect[];
 }
 
 /** Register an {@link EngineAdapter}. */

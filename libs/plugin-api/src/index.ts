@@ -3,7 +3,12 @@ export {
   type ExtensionFactory,
   type ExtensionPoint,
 } from './extension-point';
-export { CANDIDATE_FILTER, type CandidateFilter } from './candidate-filter';
+export {
+  CANDIDATE_FILTER,
+  type CandidateFilter,
+  type HeaderReader,
+  type RequestRefusal,
+} from './candidate-filter';
 export {
   ROUTING_POLICY,
   type RoutingPolicy,
@@ -13,12 +18,17 @@ export {
 export {
   ENGINE_ADAPTER,
   ENGINE_CATALOG,
+  MEMORY_TAGS,
   type AskEngine,
+  type ControlCall,
+  type ControlEffect,
   type EngineAdapter,
   type EngineAnswer,
+  type EngineCapabilities,
   type EngineCatalog,
   type EngineFacts,
   type EngineRecognition,
+  type MemoryTag,
 } from './engine-adapter';
 export { READINESS_CHECK, type ReadinessCheck } from './readiness-check';
 export {

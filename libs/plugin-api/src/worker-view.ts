@@ -60,6 +60,8 @@ export interface WorkerDirectory {
    * @returns undefined when no registered worker serves the name.
    */
   pool(model: string, workerType?: WorkerType): WorkerPoolView | undefined;
+  /** Bearer key the gateway uses towards this worker. A secret: send it, never show or log it. */
+  credentialOf(worker: WorkerView): string | undefined;
 }
 
 /** Service token of the {@link WorkerDirectory}; provided globally by RegistryModule. */

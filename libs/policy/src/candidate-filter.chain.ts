@@ -2,6 +2,8 @@ import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import {
   CANDIDATE_FILTER,
   type CandidateFilter,
+  type HeaderReader,
+  type RequestRefusal,
   type SelectionContext,
   type WorkerView,
 } from '@smg/plugin-api';
@@ -15,6 +17,7 @@ import { POLICY_OPTIONS, type PolicyOptions } from './policy-options';
 export class CandidateFilterChain implements OnModuleInit {
   private readonly logger = new Logger(CandidateFilterChain.name);
   private filters: readonly CandidateFilter[] = Object.freeze([]);
+  private refusing: readonly CandidateFilter[] = Object.freeze([]);
 
   constructor(
     private readonly collector: ExtensionCollector,
@@ -33,6 +36,7 @@ export class CandidateFilterChain implements OnModuleInit {
       );
     }
     this.filters = Object.freeze(found);
+    this.refusing = Object.freeze(found.filter((filter) => filter.refuse !== undefined));
     const listing = found.map((filter) => `${filter.name}(${filter.order})`).join(' → ');
     this.logger.log(`candidate filters: ${listing || 'none'}`);
   }
@@ -40,6 +44,22 @@ export class CandidateFilterChain implements OnModuleInit {
   /** Names in the order they run. */
   get names(): readonly string[] {
     return this.filters.map((filter) => filter.name);
+  }
+
+  /** The first refusal of a request's headers, in filter order; for every route, before auth. */
+  refusalOf(header: HeaderReader): RequestRefusal | undefined {
+    const { refusing } = this;
+    if (refusing.length === 0) return undefined;
+    for (const filter of refusing) {
+      const refusal = filter.refuse?.(header);
+      if (refusal !== undefined) return refusal;
+    }
+    return undefined;
+  }
+
+  /** Whether any filter refuses requests by their headers. */
+  get refusesRequests(): boolean {
+    return this.refusing.length > 0;
   }
 
   /**

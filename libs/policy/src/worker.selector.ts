@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import {
+  type HeaderReader,
+  type RequestRefusal,
   type RoutingPolicy,
   type SelectionContext,
   type SelectionOutcome,
@@ -27,6 +29,16 @@ export class WorkerSelector {
     private readonly policies: PolicyRegistry,
     private readonly counter: SelectionCounter,
   ) {}
+
+  /** Whether {@link refusalOf} can ever refuse; known after boot. */
+  get refusesRequests(): boolean {
+    return this.filters.refusesRequests;
+  }
+
+  /** A filter's refusal of a request's headers, before authentication. */
+  refusalOf(header: HeaderReader): RequestRefusal | undefined {
+    return this.filters.refusalOf(header);
+  }
 
   /**
    * Picks a worker of `pool`; call it once per attempt, right before dispatch.

@@ -6,6 +6,7 @@ import { type RequestIds } from './core/request-id';
 import { InferenceExchange, type HintHeaders } from './inference.exchange';
 import { InferenceRun } from './inference.run';
 import { headOf } from './request-head';
+import { onResponseOver } from './response-over';
 import { type HotRouteEntry } from './route-table';
 import { type RunServices } from './run.services';
 
@@ -24,6 +25,8 @@ export interface DataPlaneParts {
  */
 export class DataPlaneServer {
   private readonly hints: HintHeaders;
+  /** Requests the framework's router handed over; the rest of that lane it answered itself. */
+  private readonly handedOver = new WeakSet<IncomingMessage>();
 
   constructor(private readonly parts: DataPlaneParts) {
     this.hints = Object.freeze({
@@ -63,8 +66,14 @@ export class DataPlaneServer {
     return true;
   }
 
+  /** Whether the slow lane's run reports on this request itself. */
+  reportsOn(request: IncomingMessage): boolean {
+    return this.handedOver.has(request);
+  }
+
   /** The slow lane's entrance: the framework's router has matched the route. */
   serve(request: IncomingMessage, response: ServerResponse): void {
+    this.handedOver.add(request);
     const url = request.url ?? '';
     const path = pathOf(url);
     // The router accepts a few spellings the table does not; they have no route here either.
@@ -119,7 +128,7 @@ export class DataPlaneServer {
     if (headOf(request).hasBody) headers.push('connection', 'close');
     response.on('error', ignore);
     request.on('error', ignore);
-    response.on('close', () => {
+    onResponseOver(request, response, () => {
       observer.finished({
         method: request.method ?? '',
         route: entry.facts.path,

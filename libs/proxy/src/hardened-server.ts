@@ -49,16 +49,25 @@ export function createHardenedServer(
   };
   server.on('request', serve);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    const isSound = headOf(request).defect === undefined;
-    if (isSound && options.answersExpectation?.(request) !== true) response.writeContinue();
+    const { defect, expectsContinue } = headOf(request);
+    if (defect === undefined && !expectsContinue) {
+      // Node takes a list that names it among others for the expectation itself.
+      refuseExpectation(request, response);
+      return;
+    }
+    if (defect === undefined && options.answersExpectation?.(request) !== true) {
+      response.writeContinue();
+    }
     serve(request, response);
   });
-  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    response.writeHead(417, ['connection', 'close', 'content-length', '0']);
-    response.end();
-  });
+  server.on('checkExpectation', refuseExpectation);
   server.on('clientError', answerParserError);
   return server;
+}
+
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(417, ['connection', 'close', 'content-length', '0']);
+  response.end();
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse): void {

@@ -9,5 +9,6 @@ export { DataPlaneServer, type DataPlaneParts } from './data-plane.server';
 export { InferenceController } from './inference.controller';
 export { HotRoute, HOT_ROUTE_METADATA } from './hot-route.decorator';
 export { RoutedWorkerInterceptor } from './routed-worker.interceptor';
+export { onResponseOver } from './response-over';
 export { createHardenedServer, type HardenedServerOptions } from './hardened-server';
 export { INFERENCE_ROUTES, type RouteFacts } from './core/inference-routes';

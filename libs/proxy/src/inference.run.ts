@@ -1,11 +1,12 @@
-import { GatewayError, type ErrorCode } from '@smg/protocol';
+import { GatewayError, REQUEST_ID, type ErrorCode } from '@smg/protocol';
 import {
+  type RequestRefusal,
   type ResponseInterceptor,
   type SelectionOutcome,
   type WorkerPoolView,
   type WorkerView,
 } from '@smg/plugin-api';
-import { buildRequestHeaders } from '@smg/upstream';
+import { buildRequestHeaders, type UpstreamRequest } from '@smg/upstream';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { type BodyFailure, type BodyListener, BodyReader } from './body.reader';
 import { ClientWriter, type WritableListener } from './client.writer';
@@ -18,6 +19,7 @@ import { FlatResponseHead } from './core/response-head';
 import { asGatewayError, replyOf } from './gateway-reply';
 import { type InferenceExchange } from './inference.exchange';
 import { DEFAULT_SELECTION_RETRY, type SelectionRetry } from './proxy.options';
+import { onResponseOver } from './response-over';
 import { type RouteCells, type RouterErrorType } from './router.metrics';
 import { type RoutableWorker, type RunServices } from './run.services';
 import { describeNobody, firstReady, isAllOverloaded } from './selection-answers';
@@ -41,8 +43,8 @@ export interface RunParts {
 
 /**
  * One request from its head to its last byte: credentials, body, facts, then attempts until one
- * answer or error reaches the client. Whatever order aborts, errors and ends come in, `close` of the
- * response finishes the run, once.
+ * answer or error reaches the client. Whatever order aborts, errors and ends come in, the end of
+ * the response finishes the run, once.
  */
 export class InferenceRun implements AttemptOwner, BodyListener, WritableListener {
   readonly exchange: InferenceExchange;
@@ -60,6 +62,8 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
   private rewritesModel = false;
   private pathIndex = 0;
   private errorCode: ErrorCode | undefined;
+  /** Code of a filter's refusal; a plug-in's, so not one of our table. */
+  private refusedCode: string | undefined;
   private isFinished = false;
 
   constructor(
@@ -82,9 +86,14 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
   start(refusal?: GatewayError): void {
     const { parts, services } = this;
     services.observer.started();
-    parts.response.on('close', this.onClose);
-    // A pipelined answer that still waits for its turn has no socket and hears nothing of its end.
-    if (parts.response.socket === null) parts.request.socket.once('close', this.onClose);
+    onResponseOver(parts.request, parts.response, this.onClose);
+    if (services.selector.refusesRequests) {
+      const refused = services.selector.refusalOf((name) => this.exchange.header(name));
+      if (refused !== undefined) {
+        this.refuseRequest(refused);
+        return;
+      }
+    }
     const error = refusal ?? this.authenticate() ?? this.checkDeclaredSize();
     if (error !== undefined) {
       this.reply(error, false);
@@ -192,9 +201,16 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
   private next(avoid?: WorkerView): void {
     this.exchange.attempt += 1;
     this.attempt = undefined;
-    try {
+    this.guarded(() => {
       const worker = this.select(avoid);
       if (worker !== undefined) this.dispatch(worker);
+    });
+  }
+
+  /** A fault of ours, or of a plug-in, fails this request and nothing else. */
+  private guarded(step: () => void): void {
+    try {
+      step();
     } catch (error) {
       this.reply(asGatewayError(error), false);
     }
@@ -233,15 +249,16 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     for (const interceptor of this.interceptors) interceptor.onDispatch(exchange);
     const isInfo = exchange.endpoint === 'info';
     const credentials = { passAuthorization: this.passAuthorization, workerKey: worker.apiKey };
-    const attempt = new UpstreamAttempt(this, worker);
-    this.attempt = attempt;
-    attempt.start({
+    const request: UpstreamRequest = {
       baseUrl: worker.baseUrl,
       method: isInfo ? 'GET' : 'POST',
       path: (parts.route.enginePaths[this.pathIndex] ?? parts.route.path) + parts.query,
       headers: buildRequestHeaders(parts.head.headers, credentials, !isInfo),
       body: isInfo ? null : this.bodyFor(worker),
-    });
+    };
+    // Nothing may fail between these two: what is ended must have begun.
+    this.attempt = new UpstreamAttempt(this, worker);
+    this.attempt.start(request);
   }
 
   private bodyFor(worker: RoutableWorker): Buffer {
@@ -258,7 +275,9 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     this.pathIndex += 1;
     // Not from inside the client's parser, which is still handing over the first answer.
     this.backoff = setTimeout(() => {
-      this.dispatch(worker);
+      this.guarded(() => {
+        this.dispatch(worker);
+      });
     }, 0);
     return true;
   }
@@ -302,6 +321,17 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     else this.writer.end(body);
   }
 
+  /** A filter cannot understand the request's headers: its own answer, before anything else. */
+  private refuseRequest({ status, code, body }: RequestRefusal): void {
+    this.refusedCode = code;
+    const { request, head } = this.parts;
+    const headers = ['content-type', 'application/json', REQUEST_ID, this.exchange.requestId];
+    headers.push('content-length', String(Buffer.byteLength(body)));
+    this.writer.head(status, headers, head.hasBody && !request.complete);
+    if (head.hasBody && !head.expectsContinue) this.writer.endAndLinger(body);
+    else this.writer.end(body);
+  }
+
   private stamp(head: FlatResponseHead): void {
     try {
       for (const interceptor of this.interceptors) interceptor.onHead(head, this.exchange);
@@ -324,7 +354,6 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     this.reader?.cancel();
     this.attempt?.clientGone();
     this.writer.dispose();
-    this.parts.request.socket.off('close', this.onClose);
   }
 
   /** Tells metrics and the observer how it went; once. */
@@ -345,7 +374,7 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
       status,
       durationMs,
       requestId: exchange.requestId,
-      errorCode: this.errorCode,
+      errorCode: this.errorCode ?? this.refusedCode,
       worker: exchange.routedWorker?.url,
       model: this.model,
       attempts: exchange.attempt,

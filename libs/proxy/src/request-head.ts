@@ -8,7 +8,7 @@ export function headOf(request: IncomingMessage): ClientHead {
   const carrier: { [HEAD]?: ClientHead } = request as object;
   const known = carrier[HEAD];
   if (known !== undefined) return known;
-  const head = new ClientHead(request.rawHeaders);
+  const head = new ClientHead(request.rawHeaders, request.httpVersionMinor > 0);
   carrier[HEAD] = head;
   return head;
 }

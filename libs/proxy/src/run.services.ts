@@ -1,6 +1,8 @@
 import {
+  type HeaderReader,
   type Lifecycle,
   type RequestObserver,
+  type RequestRefusal,
   type SelectionContext,
   type SelectionOutcome,
   type ServingAuth,
@@ -29,6 +31,9 @@ export type RoutableWorker = WorkerView &
 
 /** Chooses a worker; `WorkerSelector` of the policy lib. */
 export interface Selector {
+  /** Whether `refusalOf` can ever refuse. */
+  readonly refusesRequests: boolean;
+  refusalOf(header: HeaderReader): RequestRefusal | undefined;
   select(pool: WorkerPoolView, context: SelectionContext, avoid?: WorkerView): SelectionOutcome;
 }
 

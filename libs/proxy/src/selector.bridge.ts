@@ -1,6 +1,8 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import {
+  type HeaderReader,
+  type RequestRefusal,
   type SelectionContext,
   type SelectionOutcome,
   type WorkerPoolView,
@@ -23,8 +25,20 @@ export class SelectorBridge implements Selector, OnModuleInit {
     this.target = this.modules.get(WorkerSelector, { strict: false });
   }
 
+  get refusesRequests(): boolean {
+    return this.selector.refusesRequests;
+  }
+
+  refusalOf(header: HeaderReader): RequestRefusal | undefined {
+    return this.selector.refusalOf(header);
+  }
+
   select(pool: WorkerPoolView, context: SelectionContext, avoid?: WorkerView): SelectionOutcome {
+    return this.selector.select(pool, context, avoid);
+  }
+
+  private get selector(): Selector {
     if (this.target === undefined) throw new Error('a request before the application was ready');
-    return this.target.select(pool, context, avoid);
+    return this.target;
   }
 }

@@ -159,7 +159,9 @@ export class UpstreamAttempt implements UpstreamHandler {
     if (writer.headSent) {
       this.truncate();
     } else if (this.relay === undefined) {
-      if (isRetryable) this.owner.retryFailure(error);
+      // An engine that began to answer, if only with half a head, has worked: no second generation.
+      const isRepeatable = isRetryable && this.call?.hasAnswered !== true;
+      if (isRepeatable) this.owner.retryFailure(error);
       else this.owner.refuse(error);
     } else if (isTimeout) {
       this.owner.refuse(error);
@@ -246,12 +248,13 @@ export class UpstreamAttempt implements UpstreamHandler {
     const { exchange, interceptors, writer } = this.owner;
     const head = this.makeHead(false);
     if (head === undefined) return true;
-    for (const interceptor of interceptors) {
-      if (interceptor.inspectsBody(head, exchange)) {
-        this.isInspected = true;
-        return true;
-      }
+    try {
+      this.isInspected = interceptors.some((it) => it.inspectsBody(head, exchange));
+    } catch (error) {
+      this.internalFault(error);
+      return true;
     }
+    if (this.isInspected) return true;
     this.owner.committed();
     this.isSpilled = true;
     if (!this.commitHead()) return true;

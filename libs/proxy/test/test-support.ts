@@ -235,9 +235,12 @@ export class Bench {
         all: () => this.workers as unknown as RoutableWorker[],
         byId: () => undefined,
         byUrl: () => undefined,
+        credentialOf: () => undefined,
         pool,
       },
       selector: {
+        refusesRequests: false,
+        refusalOf: () => undefined,
         select: (view, _context, avoid) => given.select?.(view) ?? this.roundRobin(view, avoid),
       },
       transport,

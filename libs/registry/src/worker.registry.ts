@@ -82,6 +82,10 @@ export class WorkerRegistry implements WorkerDirectory {
     return view instanceof Worker ? view : this.#table.byId(view.id);
   }
 
+  credentialOf(view: WorkerView): string | undefined {
+    return this.#table.credentialOf(view);
+  }
+
   /** Adds a worker; listeners hear of it before it can be routed to. */
   register(id: string, definition: WorkerDefinition): Worker {
     const worker = this.#table.add(id, definition);

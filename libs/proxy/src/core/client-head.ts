@@ -50,7 +50,8 @@ export class ClientHead {
   /** Why the message must be refused: two readers could disagree about where it ends. */
   readonly defect: string | undefined;
 
-  constructor(raw: readonly string[]) {
+  /** @param knowsInterim the client may be sent an interim answer: it speaks HTTP/1.1. */
+  constructor(raw: readonly string[], knowsInterim = true) {
     const headers = new Array<string>(raw.length);
     const seen = new FramingFields();
     for (let i = 0; i + 1 < raw.length; i += 2) {
@@ -65,7 +66,7 @@ export class ClientHead {
     this.contentLength = length !== undefined && CONTENT_LENGTH.test(length) ? Number(length) : -1;
     this.isChunked = coding !== undefined;
     this.authorization = seen.authorization;
-    this.expectsContinue = seen.expect?.toLowerCase() === '100-continue';
+    this.expectsContinue = knowsInterim && seen.expect?.toLowerCase() === '100-continue';
     this.defect = seen.defect ?? framingDefect(length, coding, seen.hosts);
   }
 

@@ -1,5 +1,5 @@
 import { type WorkerStatus, type WorkerType } from '@smg/protocol';
-import { type WorkerDirectory } from '@smg/plugin-api';
+import { type WorkerDirectory, type WorkerView } from '@smg/plugin-api';
 import { type BreakerState } from './circuit-breaker';
 import { type Clock } from './clock';
 import { ModelIndex } from './model-index';
@@ -39,6 +39,10 @@ export class WorkerTable implements WorkerDirectory, WorkerOwner, PoolHost {
 
   byId(id: string): Worker | undefined {
     return this.#byId.get(id);
+  }
+
+  credentialOf(view: WorkerView): string | undefined {
+    return this.byId(view.id)?.apiKey;
   }
 
   byUrl(url: string): Worker | undefined {

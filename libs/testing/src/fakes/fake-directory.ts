@@ -50,6 +50,13 @@ export class FakeDirectory implements WorkerDirectory {
     return this.changed();
   }
 
+  /** Keys by worker URL; a test fills it. */
+  readonly credentials = new Map<string, string>();
+
+  credentialOf(worker: WorkerView): string | undefined {
+    return this.credentials.get(worker.url);
+  }
+
   /** Membership or availability changed: a new epoch, new arrays. */
   changed(): this {
     this.epoch += 1;
