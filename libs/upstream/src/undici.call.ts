@@ -24,7 +24,7 @@ export class UndiciCall implements UpstreamCall {
   private entry: PooledClient | undefined;
   private resumeReading: (() => void) | undefined;
   private started = false;
-  private answered = false;
+  hasAnswered = false;
   private settled = false;
   private resent = false;
   private starting = false;
@@ -45,7 +45,7 @@ export class UndiciCall implements UpstreamCall {
   start(fresh: boolean): void {
     const { request } = this;
     this.started = false;
-    this.answered = false;
+    this.hasAnswered = false;
     this.starting = true;
     try {
       const pool = this.pool.of(request.baseUrl);
@@ -81,7 +81,7 @@ export class UndiciCall implements UpstreamCall {
   }
 
   onResponseStarted(): void {
-    this.answered = true;
+    this.hasAnswered = true;
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
@@ -123,7 +123,7 @@ export class UndiciCall implements UpstreamCall {
       });
       return;
     }
-    const stale = this.started && !this.answered && (this.entry?.served ?? 0) > 0;
+    const stale = this.started && !this.hasAnswered && (this.entry?.served ?? 0) > 0;
     this.discard();
     const failure = classifyUpstreamError(error, this.started, this.resumeReading !== undefined);
     if (

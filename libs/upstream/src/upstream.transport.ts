@@ -31,6 +31,8 @@ export interface UpstreamHandler {
 
 /** A running exchange. */
 export interface UpstreamCall {
+  /** A byte of an answer arrived, be it of an interim one: the engine may have done the work. */
+  readonly hasAnswered: boolean;
   /** Closes the connection to the engine now. Safe at any time, any number of times. */
   abort(): void;
   /** Reads on after `onData` said false. */
