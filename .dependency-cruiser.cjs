@@ -15,6 +15,7 @@ const ALLOWED = {
   observability: ['protocol', 'plugin-api', 'plugin-host'],
   policy: ['protocol', 'plugin-api', 'plugin-host', 'kv-index'],
   proxy: ['protocol', 'plugin-api', 'plugin-host', 'registry', 'policy', 'upstream'],
+  rl: ['protocol', 'plugin-api'],
   testing: ['protocol', 'plugin-api'],
 };
 
