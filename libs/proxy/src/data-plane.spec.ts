@@ -334,7 +334,7 @@ describe('data plane', () => {
   });
 
   it('lets a slow reader finish although it takes longer than the stall time', async () => {
-    await open({ options: { streamStallTimeoutSecs: 0.15 } });
+    await open({ options: { streamStallTimeoutSecs: 0.7 } });
     const size = 12 * 1024 * 1024;
     const e = await engine((s) => s.write(json(200, 'x'.repeat(size))));
     bench.add(e.url);
@@ -343,7 +343,7 @@ describe('data plane', () => {
     client.socket.on('data', (data) => {
       taken += data.length;
       client.socket.pause();
-      setTimeout(() => client.socket.resume(), 4);
+      setTimeout(() => client.socket.resume(), 6);
     });
     await client.until(() => client.closed, 10_000);
     expect(taken).toBeGreaterThan(size);
