@@ -1,4 +1,4 @@
-import { type HttpPoolWire, type ResilienceWire, type WorkerSpecWire } from '@smg/protocol';
+import { type ResilienceWire, type WorkerSpecWire } from '@smg/protocol';
 import { type BreakerConfig } from './circuit-breaker';
 import { type RegistryOptions, type ResilienceOptions } from './registry-options';
 import { type ProbeThresholds } from './status-machine';
@@ -29,24 +29,24 @@ export interface WorkerSettings {
   readonly capacityStatusCodes: ReadonlySet<number>;
   /** Whole upstream attempt, body included. */
   readonly requestTimeoutMs: number;
-  /** Connection settings of this worker alone; absent members mean the global ones. */
-  readonly httpPool: HttpPoolWire;
   readonly health: EffectiveHealth;
 }
 
-const SECOND = 1000;
+/** Longest delay a Node timer takes without firing at once; a longer wait is cut to it. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+const milliseconds = (ms: number): number => Math.min(ms, MAX_TIMER_MS);
+const seconds = (count: number): number => milliseconds(count * 1000);
 
 export function effectiveSettings(spec: WorkerSpecWire, options: RegistryOptions): WorkerSettings {
   const own = spec.resilience ?? {};
   const shared = options.resilience;
-  const pool = spec.http_pool ?? {};
   return {
     retry: effectiveRetry(own, shared),
     breaker: effectiveBreaker(own, shared),
     retryableStatusCodes: new Set(own.retryable_status_codes ?? shared.retryableStatusCodes),
     capacityStatusCodes: new Set(own.capacity_status_codes ?? shared.capacityStatusCodes),
-    requestTimeoutMs: (pool.timeout_secs ?? options.requestTimeoutSecs) * SECOND,
-    httpPool: pool,
+    requestTimeoutMs: seconds(spec.http_pool?.timeout_secs ?? options.requestTimeoutSecs),
     health: effectiveHealth(spec, options),
   };
 }
@@ -55,8 +55,8 @@ function effectiveRetry(own: ResilienceWire, shared: ResilienceOptions): Effecti
   const isOff = own.disable_retry ?? shared.disableRetries;
   return {
     maxAttempts: isOff ? 1 : Math.max(1, own.max_retries ?? shared.maxRetries),
-    initialBackoffMs: own.initial_backoff_ms ?? shared.initialBackoffMs,
-    maxBackoffMs: own.max_backoff_ms ?? shared.maxBackoffMs,
+    initialBackoffMs: milliseconds(own.initial_backoff_ms ?? shared.initialBackoffMs),
+    maxBackoffMs: milliseconds(own.max_backoff_ms ?? shared.maxBackoffMs),
     backoffMultiplier: own.backoff_multiplier ?? shared.backoffMultiplier,
     jitterFactor: own.jitter_factor ?? shared.jitterFactor,
   };
@@ -67,7 +67,7 @@ function effectiveBreaker(own: ResilienceWire, shared: ResilienceOptions): Break
     isEnabled: !(own.disable_circuit_breaker ?? shared.disableCircuitBreaker),
     failureThreshold: Math.max(1, own.cb_failure_threshold ?? shared.cbFailureThreshold),
     successThreshold: Math.max(1, own.cb_success_threshold ?? shared.cbSuccessThreshold),
-    timeoutMs: (own.cb_timeout_secs ?? shared.cbTimeoutSecs) * SECOND,
+    timeoutMs: seconds(own.cb_timeout_secs ?? shared.cbTimeoutSecs),
   };
 }
 
@@ -76,13 +76,13 @@ function effectiveHealth(spec: WorkerSpecWire, options: RegistryOptions): Effect
   const shared = options.health;
   return {
     isDisabled: own.disable_health_check ?? shared.isDisabled,
-    timeoutMs: (own.timeout_secs ?? shared.timeoutSecs) * SECOND,
+    timeoutMs: seconds(own.timeout_secs ?? shared.timeoutSecs),
     // 0 would probe without a pause.
-    intervalMs: Math.max(1, own.check_interval_secs ?? shared.intervalSecs) * SECOND,
+    intervalMs: seconds(Math.max(1, own.check_interval_secs ?? shared.intervalSecs)),
     thresholds: {
       success: own.success_threshold ?? shared.successThreshold,
       failure: own.failure_threshold ?? shared.failureThreshold,
     },
-    drainSettleMs: (own.drain_settle_secs ?? options.drainSettleSecs) * SECOND,
+    drainSettleMs: seconds(own.drain_settle_secs ?? options.drainSettleSecs),
   };
 }

@@ -13,6 +13,23 @@ function worker(spec: Parameters<typeof definitionOf>[0] = { url: URL }) {
 }
 
 describe('Worker', () => {
+  it('never takes a long time for a short one: no timer holds more than 24 days', () => {
+    const most = 4_294_967_295;
+    const { settings } = worker({
+      url: URL,
+      http_pool: { timeout_secs: most },
+      health: { timeout_secs: most, check_interval_secs: most, drain_settle_secs: most },
+      resilience: { initial_backoff_ms: most, max_backoff_ms: most },
+    }).subject;
+    const { health, retry } = settings;
+    const longest = 2 ** 31 - 1;
+    expect(settings.requestTimeoutMs).toBe(longest);
+    expect([health.timeoutMs, health.intervalMs, health.drainSettleMs]).toEqual(
+      Array(3).fill(longest),
+    );
+    expect([retry.initialBackoffMs, retry.maxBackoffMs]).toEqual([longest, longest]);
+  });
+
   it('never counts below zero', () => {
     const { subject } = worker();
     subject.beginRequest();
