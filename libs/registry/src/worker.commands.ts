@@ -181,7 +181,8 @@ export class WorkerCommands implements BeforeApplicationShutdown {
   #addSettled(reservation: Reservation, error: unknown): void {
     const { key, url } = reservation.address;
     if (error === undefined || error instanceof JobSuperseded) {
-      this.#reservations.release(key);
+      // Called off and asked for again meanwhile: then the URL is reserved for the newer request.
+      if (this.#reservations.byKey(key) === reservation) this.#reservations.release(key);
       return;
     }
     reservation.hasFailed = true;

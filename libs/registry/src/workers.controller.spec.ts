@@ -1,5 +1,6 @@
 import { bootRegistry, INFO, type Rig } from '../test/rig';
 import { type RegistryOptions } from './core/registry-options';
+import { WorkerCommands } from './worker.commands';
 
 const E1 = 'http://e1:8000';
 
@@ -371,6 +372,20 @@ describe('DELETE /workers/{id}', () => {
     expect((await call('POST', '/workers', { url: E1 })).status).toBe(202);
     await flush();
     expect(registry.total).toBe(1);
+  });
+
+  it('keeps the id of a registration that follows one called off a moment before', async () => {
+    const { app, caller, flush } = await boot();
+    caller.on('/health', () => new Promise(() => undefined));
+    const commands = app.get(WorkerCommands);
+    const first = commands.add({ url: E1 });
+    await flush();
+    commands.remove(first.id);
+    const second = commands.add({ url: E1 });
+    await flush();
+    expect(second.id).not.toBe(first.id);
+    expect(commands.find(second.id).status).toBe('pending');
+    expect(() => commands.add({ url: E1 })).toThrow(/already/);
   });
 
   it('takes the same URL again while it drains: new id, registered after the old is gone', async () => {
