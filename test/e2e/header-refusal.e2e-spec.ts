@@ -20,6 +20,7 @@ class PickyFilter implements CandidateFilter {
   }
 
   refuse(header: HeaderReader): RequestRefusal | undefined {
+    if (header('x-acme-mode') === 'fatal') throw new Error('broken');
     if (header('x-acme-mode') !== 'nonsense') return undefined;
     return { status: 400, code: 'invalid_mode', body: '{"error":"invalid_mode"}' };
   }
@@ -64,6 +65,23 @@ describe.each([
     expect(answer.headers['x-request-id']).toBeDefined();
     expect(engine.requestsTo('/generate')).toHaveLength(0);
   });
+
+  it.each(['/generate', '/get_model_info', '/workers'])(
+    'a filter that throws fails the request to %s, closed, and no other',
+    async (path) => {
+      const headers = { 'x-acme-mode': 'fatal', authorization: 'Bearer key' };
+      const method = path === '/generate' ? 'POST' : 'GET';
+      const answer = await send(`${gateway.url}${path}`, {
+        method,
+        headers,
+        ...(method === 'POST' ? { body: { text: 'hi' } } : {}),
+      });
+      expect(answer.status).toBe(500);
+      expect(answer.headers['x-smg-error-code']).toBe('filter_failed');
+      expect(answer.text).not.toContain('broken');
+      expect(engine.requestsTo('/generate')).toHaveLength(0);
+    },
+  );
 
   it('leaves unknown paths and sound requests alone', async () => {
     expect((await send(`${gateway.url}/nope`, { headers: bad })).status).toBe(404);

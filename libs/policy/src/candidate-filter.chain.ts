@@ -9,7 +9,7 @@ import {
 } from '@smg/plugin-api';
 import { ExtensionCollector } from '@smg/plugin-host';
 import { type AllFiltered } from './core/all-filtered';
-import { explainExhaustion, runFilter } from './core/filter-run';
+import { askRefusal, explainExhaustion, runFilter } from './core/filter-run';
 import { POLICY_OPTIONS, type PolicyOptions } from './policy-options';
 
 /** All candidate filters of the process, in order; frozen at boot. */
@@ -46,12 +46,15 @@ export class CandidateFilterChain implements OnModuleInit {
     return this.filters.map((filter) => filter.name);
   }
 
-  /** The first refusal of a request's headers, in filter order; for every route, before auth. */
+  /**
+   * The first refusal of a request's headers, in filter order; for every route, before auth.
+   * @throws GatewayError `filter_failed` when a filter throws.
+   */
   refusalOf(header: HeaderReader): RequestRefusal | undefined {
     const { refusing } = this;
     if (refusing.length === 0) return undefined;
     for (const filter of refusing) {
-      const refusal = filter.refuse?.(header);
+      const refusal = askRefusal(filter, header);
       if (refusal !== undefined) return refusal;
     }
     return undefined;

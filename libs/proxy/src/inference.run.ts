@@ -84,9 +84,16 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
 
   /** @param refusal an error found before the run, such as a full process. */
   start(refusal?: GatewayError): void {
-    const { parts, services } = this;
-    services.observer.started();
+    const { parts } = this;
+    this.services.observer.started();
     onResponseOver(parts.request, parts.response, this.onClose);
+    this.guarded(() => {
+      this.admit(refusal);
+    });
+  }
+
+  private admit(refusal: GatewayError | undefined): void {
+    const { parts, services } = this;
     if (services.selector.refusesRequests) {
       const refused = services.selector.refusalOf((name) => this.exchange.header(name));
       if (refused !== undefined) {

@@ -1,4 +1,10 @@
-import { type CandidateFilter, type SelectionContext, type WorkerView } from '@smg/plugin-api';
+import {
+  type CandidateFilter,
+  type HeaderReader,
+  type RequestRefusal,
+  type SelectionContext,
+  type WorkerView,
+} from '@smg/plugin-api';
 import { GatewayError } from '@smg/protocol';
 import { type AllFiltered } from './all-filtered';
 
@@ -39,6 +45,18 @@ export function runFilter(
     throw failed(filter, 'returned workers it was not given, or changed their order');
   }
   return kept;
+}
+
+/** What one filter says to a request's headers. @throws GatewayError `filter_failed` */
+export function askRefusal(
+  filter: CandidateFilter,
+  header: HeaderReader,
+): RequestRefusal | undefined {
+  try {
+    return filter.refuse?.(header);
+  } catch (cause) {
+    throw failed(filter, "threw at a request's headers", cause);
+  }
 }
 
 /** Says, once nobody is left, which code the client gets and why. The cold path: it may allocate. */
