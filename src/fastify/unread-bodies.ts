@@ -29,7 +29,8 @@ export class UnreadBodies {
 
   /** The body is wanted now. */
   wanted(request: IncomingMessage): void {
-    this.waiting.get(request)?.writeContinue();
+    // An HTTP/1.0 client knows no interim answers.
+    if (request.httpVersionMinor > 0) this.waiting.get(request)?.writeContinue();
     this.waiting.delete(request);
   }
 }

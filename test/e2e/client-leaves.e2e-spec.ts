@@ -161,6 +161,18 @@ describeLanes('a client that leaves', ({ hotLane }) => {
     expect(after.status).toBe(200);
   });
 
+  it('requests that wait behind another on the connection end with it, whatever their route', async () => {
+    behave({ route: '/health_generate', delayMs: 5_000 });
+    const active = async () => sample(await gateway.metrics(), 'smg_http_connections_active');
+    const socket = connect(gateway.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    const paths = ['/health_generate', '/workers', '/readiness', '/nope', '/health_generate'];
+    socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: g\r\n\r\n`).join(''));
+    await until('all have begun', async () => (await active()) === paths.length);
+    socket.destroy();
+    await until('none is in flight', async () => (await active()) === 0);
+  });
+
   it('[G76] the load is zero after success and after failure', async () => {
     await send(`${gateway.url}${CHAT}`, { body: chat() });
     await until('load is zero', idle);

@@ -229,6 +229,23 @@ describe('data plane', () => {
       expect(e.seen).toHaveLength(1);
     });
 
+    it.each(['is reset', 'hangs until the deadline'])(
+      'does not send a request again whose answer %s inside its head',
+      async (how) => {
+        await open();
+        const e = await engine((s) =>
+          s.write('HTTP/1.1 200 OK\r\nContent-Ty', () => {
+            if (how === 'is reset') setTimeout(() => s.resetAndDestroy(), 20);
+          }),
+        );
+        bench.add(e.url).requestTimeoutMs = 200;
+        const answer = await ask(bench, chat());
+        expect(answer.status).toBe(how === 'is reset' ? 502 : 504);
+        expect(answer.head).toContain('x-smg-routed-worker-id');
+        expect(e.seen).toHaveLength(1);
+      },
+    );
+
     it('stays up through resets at every offset', async () => {
       await open();
       const whole = SSE_HEAD + chunk('data: {"a":1}\n\n') + '0\r\n\r\n';
@@ -333,6 +350,18 @@ describe('data plane', () => {
     expect(bench.records.map((record) => record.status)).toEqual([499, 499, 499]);
   });
 
+  it('ends a pipelined request with the wrong method when the client leaves', async () => {
+    await open();
+    const e = await engine(() => undefined);
+    bench.add(e.url);
+    const client = new RawClient(bench.port).send(
+      `${chat(CHAT, '', 'keep-alive')}GET /generate HTTP/1.1\r\nHost: g\r\n\r\n`,
+    );
+    await waitFor(() => e.seen.length === 1 && bench.started === 2);
+    client.socket.destroy();
+    await waitFor(() => bench.records.length === 2);
+  });
+
   it('lets a slow reader finish although it takes longer than the stall time', async () => {
     await open({ options: { streamStallTimeoutSecs: 0.7 } });
     const size = 12 * 1024 * 1024;
@@ -391,6 +420,42 @@ describe('data plane', () => {
         expect(failed.text).not.toContain('broken');
       }
       expect(bench.faults.length).toBeGreaterThan(0);
+      bench.faults.length = 0;
+    });
+
+    it('is asked about a large body: a throw is a 500, and the worker is not blamed', async () => {
+      class Broken extends Probe {
+        override inspectsBody(): boolean {
+          throw new Error('broken');
+        }
+      }
+      await open({ interceptors: [new Broken()] });
+      const e = await engine((s) => s.write(json(200, 'b'.repeat(2e6))));
+      const worker = bench.add(e.url);
+      const failed = await ask(bench, chat());
+      expect(failed.status).toBe(500);
+      expect(failed.head).toContain('x-smg-error-code: internal_error');
+      expect(worker.failures).toEqual([]);
+      bench.faults.length = 0;
+    });
+
+    it('a throw while the other name of an information route is asked fails that request alone', async () => {
+      class Tired extends Probe {
+        dispatches = 0;
+        override onDispatch() {
+          this.dispatches += 1;
+          if (this.dispatches > 1) throw new Error('broken');
+        }
+      }
+      await open({ interceptors: [new Tired()] });
+      const e = await engine((s) => s.write(json(404, '')));
+      bench.add(e.url);
+      const failed = await ask(
+        bench,
+        'GET /get_model_info HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n',
+      );
+      expect(failed.status).toBe(500);
+      expect(bench.faults).toHaveLength(1);
       bench.faults.length = 0;
     });
   });

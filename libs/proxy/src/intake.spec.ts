@@ -149,13 +149,20 @@ describe('intake', () => {
       }
     });
 
-    it('answers 417 to another expectation', async () => {
+    it.each(['more', 'more, 100-continue'])('answers 417 to %s', async (expectation) => {
       await open();
       const answer = await ask(
         bench,
-        'POST /generate HTTP/1.1\r\nHost: g\r\nExpect: more\r\nContent-Length: 2\r\n\r\n{}',
+        `POST /generate HTTP/1.1\r\nHost: g\r\nExpect: ${expectation}\r\nContent-Length: 2\r\n\r\n{}`,
       );
       expect(answer.status).toBe(417);
+    });
+
+    it('sends no interim answer to an HTTP/1.0 client', async () => {
+      await open();
+      const answer = await ask(bench, `${head('', 2).replace('1.1', '1.0')}{}`);
+      expect(answer.text).not.toContain('100 Continue');
+      expect(answer.status).toBe(200);
     });
   });
 
