@@ -15,6 +15,41 @@ const errorOf = (text: string | Error) => {
 };
 
 describe('config file', () => {
+  it('takes the RL options flat or in an object', () => {
+    const rl = { enabled: true, version_policy: 'max-staleness:+02', fanout_concurrency: 3 };
+    for (const text of [
+      JSON.stringify({ rl }),
+      '{"enable_rl": true, "rl_version_policy": "max-staleness:2", "rl_fanout_concurrency": 3}',
+      '{"enable_rl": true, "rl": {"version_policy": "max-staleness:2", "fanout_concurrency": 3}}',
+    ]) {
+      const result = load(text);
+      if (result.kind !== 'run') throw new Error(result.text);
+      expect(result.config.rl).toEqual({
+        enabled: true,
+        controlTimeoutSecs: 600,
+        fanoutConcurrency: 3,
+        versionPolicy: 'max-staleness:2',
+      });
+    }
+    for (const text of ['{"rl": {}}', '{"rl": null}']) expect(errorOf(text)).toBe('run');
+  });
+
+  it.each([
+    ['{"rl": {"enable": true}}', 'rl.enable (config file): unknown key'],
+    ['{"rl": {"enabled": "yes"}}', 'rl.enabled (config file): '],
+    ['{"rl": true}', 'rl (config file): unknown key'],
+    [
+      '{"enable_rl": true, "rl": {"enabled": true}}',
+      'rl.enabled (config file): is another spelling of enable_rl, also given',
+    ],
+    [
+      '{"rl": {"version_policy": "latest-only"}}',
+      'rl.version_policy (config file): latest-only - rl.version_policy requires rl.enabled',
+    ],
+  ])('refuses %s', (text, message) => {
+    expect(errorOf(text)).toContain(message);
+  });
+
   it('sets options by snake_case flag names, in any spelling', () => {
     const result = load(
       JSON.stringify({

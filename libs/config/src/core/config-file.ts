@@ -10,7 +10,34 @@ export interface ConfigFileReading {
   readonly problems: readonly string[];
 }
 
-/** Reads the text of a config file: one flat JSON object whose keys are flags in snake_case. */
+/** Keys of SMG's nested `rl` object, by the flat key each stands for. */
+const RL_MEMBERS: ReadonlyMap<string, string> = new Map([
+  ['enabled', 'enable_rl'],
+  ['control_timeout_secs', 'rl_control_timeout_secs'],
+  ['fanout_concurrency', 'rl_fanout_concurrency'],
+  ['version_policy', 'rl_version_policy'],
+]);
+
+/** Key as written, the flat key it stands for, and its value. */
+type Member = readonly [key: string, name: string, value: unknown];
+
+function membersOf(json: object): Member[] {
+  return Object.entries(json).flatMap(([key, value]: [string, unknown]): Member[] => {
+    if (key !== 'rl' || typeof value !== 'object' || Array.isArray(value)) {
+      return [[key, key, value]];
+    }
+    // `null` is an absent object there.
+    return Object.entries(value ?? {}).map(([name, member]: [string, unknown]) => {
+      const path = `rl.${name}`;
+      return [path, RL_MEMBERS.get(name) ?? path, member];
+    });
+  });
+}
+
+/**
+ * Reads the text of a config file: one flat JSON object whose keys are flags in snake_case. The RL
+ * options may also stand in an object `rl`, as SMG writes them.
+ */
 export function readConfigFile(path: string, text: string): ConfigFileReading {
   const plain = text.replace(/^\uFEFF/, '');
   let json: unknown;
@@ -27,8 +54,8 @@ export function readConfigFile(path: string, text: string): ConfigFileReading {
   const given: GivenValue[] = [];
   const problems: string[] = [];
   const seen = new Map<AnyOption, string>();
-  for (const [key, value] of Object.entries(json)) {
-    const option = OPTIONS_BY_FILE_KEY.get(key);
+  for (const [key, name, value] of membersOf(json)) {
+    const option = OPTIONS_BY_FILE_KEY.get(name);
     const before = option && seen.get(option);
     if (option === undefined) problems.push(unknownKey(key));
     else if (before !== undefined) {

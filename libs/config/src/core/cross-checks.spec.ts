@@ -27,6 +27,9 @@ describe('cross checks', () => {
     ['--model-alias a=b --model-alias a=c', '--model-alias: "a" stands for both "b" and "c"'],
     ['--tenant-api-key a:k --tenant-api-key b:k', 'entry 2 has the same key as entry 1'],
     ['--api-key k --tenant-api-key a:k', 'entry 1 has the same key as --api-key'],
+    ['--enable-rl --rl-control-timeout-secs 0', 'rl.control_timeout_secs must be >= 1'],
+    ['--enable-rl --rl-fanout-concurrency 0', 'rl.fanout_concurrency must be >= 1'],
+    ['--rl-version-policy latest-only', 'rl.version_policy requires rl.enabled'],
   ])('%s is refused', (line, message) => {
     expect(launch(line)).toContain(message);
   });
@@ -39,6 +42,8 @@ describe('cross checks', () => {
     '--model-alias a=b --model-alias a=b --model-alias c=b',
     '--retry-initial-backoff-ms 50 --retry-max-backoff-ms 50',
     '--tenant-api-key a:k1 --tenant-api-key a:k2',
+    '--rl-control-timeout-secs 0 --rl-fanout-concurrency 0 --rl-version-policy any',
+    '--enable-rl --rl-version-policy latest-only',
   ])('%s is fine', (line) => {
     expect(launch(line)).toBe('run');
   });

@@ -18,6 +18,7 @@ export function crossCheck(
     ...checkBackoff(config, label),
     ...checkAliases(config, label),
     ...checkKeys(config, label),
+    ...checkRl(config, label),
   ];
 }
 
@@ -99,4 +100,22 @@ function checkKeys({ auth }: GatewayConfig, label: Label): readonly string[] {
       problems.push(`${label('tenant-api-key')}: entry ${index + 1} has the same key as ${owner}`);
   }
   return problems;
+}
+
+/** Off means fully off; on, the limits must let a call happen. Source: SMG RL contract 1.2. */
+function checkRl({ rl }: GatewayConfig, label: Label): readonly string[] {
+  if (!rl.enabled) {
+    return rl.versionPolicy === 'any'
+      ? []
+      : [
+          `${label('rl-version-policy')}: ${rl.versionPolicy} - rl.version_policy requires rl.enabled (--enable-rl)`,
+        ];
+  }
+  const limits: [flag: string, field: string, value: number][] = [
+    ['rl-control-timeout-secs', 'control_timeout_secs', rl.controlTimeoutSecs],
+    ['rl-fanout-concurrency', 'fanout_concurrency', rl.fanoutConcurrency],
+  ];
+  return limits
+    .filter(([, , value]) => value < 1)
+    .map(([flag, field, value]) => `${label(flag)}: ${value} - rl.${field} must be >= 1`);
 }

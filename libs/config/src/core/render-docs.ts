@@ -17,7 +17,9 @@ the config file, its default.
 - **Environment variables** are read only where one is named below; an empty one counts as unset.
 - **Config file**: \`--config file.json\`, one flat JSON object. Keys are flags with underscores
   (\`worker_urls\`), in any spelling listed below; \`flag\` values are \`true\` or \`false\`, lists are arrays,
-  \`null\` leaves an option without a default unset. An unknown key stops the start.
+  \`null\` leaves an option without a default unset. An unknown key stops the start. The RL options may
+  also stand in an object: \`"rl": {"enabled": true, "version_policy": "latest-only"}\`, with
+  \`control_timeout_secs\` and \`fanout_concurrency\`.
 - \`--check-config\` validates and exits; \`--print-config\` prints the effective configuration as such
   a file, secrets as \`***\`.
 

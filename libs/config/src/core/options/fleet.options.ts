@@ -1,8 +1,9 @@
 import { append, flag, list, one, optional } from '../kinds/combine';
 import { seconds, u16, usize } from '../kinds/numbers';
 import { filled, text } from '../kinds/texts';
+import { versionPolicy } from '../kinds/version-policy';
 import { workerUrl } from '../kinds/worker-url';
-import { unavailable } from '../option';
+import { option, unavailable } from '../option';
 import { bad, good } from '../parsed';
 import { show } from '../show';
 
@@ -126,20 +127,20 @@ export const MESH_OPTIONS = [
 
 /** Reinforcement-learning control plane. */
 export const RL_OPTIONS = [
-  unavailable('enable-rl', flag, {
+  option('rl.enabled', 'enable-rl', flag, {
     default: false,
     doc: 'Mount the control plane under `/v1/rl` and route by weight version.',
   }),
-  unavailable('rl-control-timeout-secs', one(seconds()), {
+  option('rl.controlTimeoutSecs', 'rl-control-timeout-secs', one(seconds()), {
     default: 600,
     doc: 'Total deadline of one proxied engine call; at least 1 with --enable-rl.',
   }),
-  unavailable('rl-fanout-concurrency', one(usize()), {
+  option('rl.fanoutConcurrency', 'rl-fanout-concurrency', one(usize()), {
     default: 32,
     doc: 'Engine calls in flight within one fan-out; at least 1 with --enable-rl.',
   }),
-  unavailable('rl-version-policy', one(filled('version policy')), {
+  option('rl.versionPolicy', 'rl-version-policy', one(versionPolicy), {
     default: 'any',
-    doc: 'Default version policy: `any`, `latest-only`, `min-version:<v>` or `max-staleness:<k>`.',
+    doc: 'Default version policy: `any`, `latest-only`, `min-version:<v>` or `max-staleness:<k>`; needs --enable-rl.',
   }),
 ] as const;
