@@ -17,6 +17,15 @@ export const ROUTING_TOKENS = 'x-smg-routing-tokens';
 /** In: index of a worker in the caller's unfiltered slice. */
 export const TARGET_WORKER = 'x-smg-target-worker';
 
+/** In: version policy of this request, in place of the configured one. */
+export const VERSION_POLICY = 'x-smg-version-policy';
+/** Out: weight version of the routed engine as the head is written. */
+export const WEIGHT_VERSION = 'x-smg-weight-version';
+/** Out: weight version of the routed engine at dispatch, when it differs by the time of the head. */
+export const WEIGHT_VERSION_START = 'x-smg-weight-version-start';
+/** Out: `true` when more than one weight version took part in the answer. */
+export const MIXED_VERSION = 'x-smg-mixed-version';
+
 /** Out (and the first default source in): request id. */
 export const REQUEST_ID = 'x-request-id';
 /** Headers read for a request id when `--request-id-headers` is not given, in order. */
