@@ -6,6 +6,7 @@ import {
   IncompatiblePlugin,
   NamelessPlugin,
   RequestScopedPlugin,
+  SameLabelPlugin,
   ThrowingPlugin,
 } from './fixtures/bad.plugin';
 import { ClassPlugin } from './fixtures/good.plugin';
@@ -26,6 +27,11 @@ describe('the gateway refuses to start with', () => {
       'a filter without a name',
       [NamelessPlugin],
       'smg:candidate-filter#nameless (module NamelessPlugin) has no name',
+    ],
+    [
+      'two factories of one label in one module, of which Nest would keep the last',
+      [SameLabelPlugin],
+      "the name 'same' is taken twice, by module SameLabelPlugin and by module SameLabelPlugin",
     ],
     [
       'a factory that makes nothing',

@@ -2,7 +2,7 @@ import { type FactoryProvider, type Provider, type Type } from '@nestjs/common';
 
 /** A provider made by a function, for what a class cannot say. */
 export interface ExtensionFactory<T> {
-  /** Distinguishes this registration from others of the same module; any non-empty text. */
+  /** Names the registration in messages; any non-empty text. */
   readonly label: string;
   readonly useFactory: (...dependencies: never[]) => T | Promise<T>;
   readonly inject?: FactoryProvider['inject'];
@@ -19,7 +19,7 @@ export interface ExtensionPoint<T> {
   readonly id: string;
   /**
    * Providers that register `use`; spread them into a module's `providers`.
-   * @throws Error when another class of the same name was registered at this point.
+   * @throws Error when another class, or a factory, of the same name was registered at this point.
    */
   provide(use: Type<T> | ExtensionFactory<T>): Provider[];
   /** Whether `token` is a registration at this point. */
@@ -29,25 +29,41 @@ export interface ExtensionPoint<T> {
 /** Makes an extension point. `id` is part of the public API: choose it once. */
 export function defineExtensionPoint<T>(id: string): ExtensionPoint<T> {
   const prefix = `${id}#`;
-  const labels = new Map<string, Type<T>>();
+  const classes = new Map<string, Type<T>>();
+  const factories = new Map<string, number>();
+
+  /** A factory may be registered again, by a second gateway of the process for one. */
+  const factoryToken = (label: string): string => {
+    if (label === '') throw new Error(`${id}: an extension factory needs a label`);
+    if (classes.has(label)) throw new Error(`${id}: ${label} is the name of a class already`);
+    const nth = (factories.get(label) ?? 0) + 1;
+    factories.set(label, nth);
+    return nth === 1 ? prefix + label : `${prefix}${label}(${nth})`;
+  };
+
+  const classToken = (use: Type<T>): string => {
+    const known = classes.get(use.name);
+    if ((known !== undefined && known !== use) || factories.has(use.name)) {
+      throw new Error(
+        `${id}: ${use.name} is registered already, by another class or a factory; rename one, or register it with { label, useFactory }`,
+      );
+    }
+    classes.set(use.name, use);
+    return prefix + use.name;
+  };
+
   return {
     id,
-    provide(use) {
-      if (typeof use !== 'function') {
-        if (use.label === '') throw new Error(`${id}: an extension factory needs a label`);
-        return [
-          { provide: prefix + use.label, useFactory: use.useFactory, inject: use.inject ?? [] },
-        ];
-      }
-      const known = labels.get(use.name);
-      if (known !== undefined && known !== use) {
-        throw new Error(
-          `${id}: two different classes are named ${use.name}; rename one, or register it with { label, useFactory }`,
-        );
-      }
-      labels.set(use.name, use);
-      return [use, { provide: prefix + use.name, useExisting: use }];
-    },
+    provide: (use) =>
+      typeof use === 'function'
+        ? [use, { provide: classToken(use), useExisting: use }]
+        : [
+            {
+              provide: factoryToken(use.label),
+              useFactory: use.useFactory,
+              inject: use.inject ?? [],
+            },
+          ],
     owns: (token) => typeof token === 'string' && token.startsWith(prefix),
   };
 }
