@@ -30,7 +30,10 @@ export class HealthListenerRunner implements OnApplicationBootstrap, OnApplicati
     const { healthCheckPort: port, healthCheckHost: host } = this.options;
     if (port === undefined) return;
     const { memory } = this.monitor.board;
-    this.listener = await startHealthListener({ port, host, memory });
+    const onFailure = (error: Error): void => {
+      this.logger.error(`--health-check-port is no longer served: ${error.message}`);
+    };
+    this.listener = await startHealthListener({ port, host, memory, onFailure });
     this.logger.log(`health probes are served on port ${this.listener.port}`);
   }
 

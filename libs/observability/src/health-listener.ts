@@ -14,6 +14,8 @@ export interface HealthListenerOptions {
   readonly memory: SharedArrayBuffer;
   /** Default 10 s. */
   readonly stallMs?: number | undefined;
+  /** The listener died after it had started; the process goes on without it. */
+  readonly onFailure?: (error: Error) => void;
 }
 
 /** A running listener. */
@@ -43,7 +45,8 @@ export async function startHealthListener(options: HealthListenerOptions): Promi
     stallMs: options.stallMs ?? STALL_MS,
   };
   try {
-    return existsSync(THREAD_ENTRY) ? await listenInThread(data) : await listenHere(data);
+    if (!existsSync(THREAD_ENTRY)) return await listenHere(data);
+    return await listenInThread(data, options.onFailure ?? ignore);
   } catch (error) {
     throw listenError('--health-check-port', data.host, data.port, error);
   }
@@ -65,7 +68,10 @@ async function listenHere(data: HealthListenerData): Promise<HealthListener> {
   };
 }
 
-async function listenInThread(data: HealthListenerData): Promise<HealthListener> {
+async function listenInThread(
+  data: HealthListenerData,
+  onFailure: (error: Error) => void,
+): Promise<HealthListener> {
   const worker = new Worker(THREAD_ENTRY, {
     workerData: data,
     name: 'smg-health',
@@ -80,6 +86,8 @@ async function listenInThread(data: HealthListenerData): Promise<HealthListener>
       });
     });
     worker.removeAllListeners('error');
+    // Without a listener, a thread that dies would take the process with it.
+    worker.on('error', onFailure);
     worker.unref();
     return {
       port,
@@ -92,4 +100,8 @@ async function listenInThread(data: HealthListenerData): Promise<HealthListener>
     await worker.terminate();
     throw error;
   }
+}
+
+function ignore(): void {
+  // Nobody asked to be told.
 }
