@@ -94,7 +94,6 @@ export function proxySlice({ requests, retry, routing }: GatewayConfig): ProxyOp
     maxPayloadSize: requests.maxPayloadSize,
     bodyIdleTimeoutSecs: requests.bodyIdleTimeoutSecs,
     streamStallTimeoutSecs: requests.streamBodyStallTimeoutSecs,
-    requestTimeoutSecs: requests.timeoutSecs,
     requestIdHeaders: requests.requestIdHeaders,
     routingKeyHeaders: routing.routingKeyHeaders,
     hotLane: requests.hotLane,

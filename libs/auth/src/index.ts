@@ -1,11 +1,6 @@
 export { AuthModule } from './auth.module';
 export { AUTH_OPTIONS } from './auth.tokens';
-export {
-  parseTenantKey,
-  validateAuthOptions,
-  type AuthOptions,
-  type TenantKey,
-} from './core/auth-options';
+export { validateAuthOptions, type AuthOptions, type TenantKey } from './core/auth-options';
 export { ControlPlaneAuth, ServingKeyAuth, type ControlDecision } from './core/auth-policy';
 export { type PlaneDecision, type PlaneRejection } from './core/plane-decision';
 export { PlaneGate } from './plane-gate';

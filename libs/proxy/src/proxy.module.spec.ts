@@ -94,7 +94,6 @@ describe.each([[true], [false]])('ProxyModule with the hot lane %s', (hotLane) =
           maxPayloadSize: 1e6,
           bodyIdleTimeoutSecs: 5,
           streamStallTimeoutSecs: 5,
-          requestTimeoutSecs: 5,
           requestIdHeaders: ['x-request-id'],
           routingKeyHeaders: [],
           hotLane,

@@ -6,8 +6,6 @@ export interface ProxyOptions {
   readonly bodyIdleTimeoutSecs: number;
   /** Seconds a client may stop reading before it is cut; 0 waits for ever. */
   readonly streamStallTimeoutSecs: number;
-  /** Seconds one attempt may take, for routes without a worker's own setting. */
-  readonly requestTimeoutSecs: number;
   readonly requestIdHeaders: readonly string[];
   readonly routingKeyHeaders: readonly string[];
   /** False runs the same routes through Nest's router: the oracle for tests, and for doubt. */

@@ -215,7 +215,6 @@ export class Bench {
         maxPayloadSize: 64 * 1024 * 1024,
         bodyIdleTimeoutSecs: 5,
         streamStallTimeoutSecs: 5,
-        requestTimeoutSecs: 5,
         requestIdHeaders: ['x-request-id'],
         routingKeyHeaders: ['x-smg-routing-key'],
         hotLane: true,

@@ -12,16 +12,6 @@ export interface AuthOptions {
   readonly tenantApiKeys?: readonly TenantKey[] | undefined;
 }
 
-/**
- * Splits `tenant_id:key` at the first colon; the key may contain more.
- * @throws Error that never repeats what was given, since it may be a key.
- */
-export function parseTenantKey(text: string): TenantKey {
-  const colon = text.indexOf(':');
-  if (colon < 0) throw new Error('--tenant-api-key: expected tenant_id:key');
-  return { tenantId: text.slice(0, colon), key: text.slice(colon + 1) };
-}
-
 const isPadded = (text: string): boolean => text.trim() !== text;
 
 /**

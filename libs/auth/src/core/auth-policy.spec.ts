@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { type AuthOptions, parseTenantKey, validateAuthOptions } from './auth-options';
+import { type AuthOptions, validateAuthOptions } from './auth-options';
 import { ControlPlaneAuth, ServingKeyAuth } from './auth-policy';
 
 const SHARED: AuthOptions = { apiKey: 'shared-canary' };
@@ -112,10 +112,6 @@ function messageOf(act: () => unknown): string {
 }
 
 describe('options', () => {
-  it('splits a tenant key at the first colon', () => {
-    expect(parseTenantKey('team:k:1')).toEqual({ tenantId: 'team', key: 'k:1' });
-  });
-
   it.each<[string, AuthOptions, RegExp]>([
     ['an empty shared key', { apiKey: '' }, /--api-key: the key is empty/],
     ['a padded shared key', { apiKey: ' canary' }, /--api-key.*space/],
@@ -143,10 +139,5 @@ describe('options', () => {
       validateAuthOptions(options);
     }).toThrow(message);
     expect(messageOf(() => new ServingKeyAuth(options))).not.toMatch(/canary/);
-  });
-
-  it('does not repeat a tenant key without a colon', () => {
-    expect(() => parseTenantKey('canary')).toThrow(/expected tenant_id:key/);
-    expect(messageOf(() => parseTenantKey('canary'))).not.toMatch(/canary/);
   });
 });

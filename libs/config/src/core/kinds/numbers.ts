@@ -75,7 +75,7 @@ export const usize = (min = 0, max = Number.MAX_SAFE_INTEGER): Scalar<number> =>
 
 /** Node timers hold at most 2^31 - 1 ms, about 24 days; a longer wait would fire at once. */
 const TIMER_MAX_MS = I32_MAX;
-export const TIMER_MAX_SECS = Math.floor(TIMER_MAX_MS / 1000);
+const TIMER_MAX_SECS = Math.floor(TIMER_MAX_MS / 1000);
 
 const wholeTime = (label: string, min: number, clamp: Clamp): Scalar<number> =>
   integer({ label, min, max: Number.MAX_SAFE_INTEGER, clamp });
