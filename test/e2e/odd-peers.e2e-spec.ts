@@ -87,6 +87,32 @@ describeLanes('odd peers', ({ hotLane }) => {
     },
   );
 
+  describe.each([
+    ['streamed', true, 60],
+    ['streamed, large', true, 200_000],
+    ['buffered, too large to hold', false, 3_000_000],
+  ])('a JSON answer that ends by closing, %s', (_what, stream, length) => {
+    const body = JSON.stringify({ text: 'x'.repeat(length), end: [1] });
+    const request = stream ? chatStream() : chat();
+
+    it('[R06] cut, is aborted', async () => {
+      engine.behave({
+        route: CHAT,
+        body,
+        framing: 'close',
+        cut: { how: 'fin', at: body.length - 8 },
+      });
+      expect((await post(request)).aborted).toBe(true);
+    });
+
+    it('whole, passes', async () => {
+      engine.behave({ route: CHAT, body, framing: 'close' });
+      const answer = await post(request);
+      expect(answer.aborted).toBe(false);
+      expect(answer.text).toBe(body);
+    });
+  });
+
   it('an HTTP/1.0 client gets a whole answer that ends by closing', async () => {
     const request = rawPost(CHAT, JSON.stringify(chatStream())).replace('HTTP/1.1', 'HTTP/1.0');
     const answer = await sendRaw(gateway.port, request);

@@ -182,6 +182,46 @@ describe('streams through the data plane', () => {
       expect(await ask(bench, chat(STREAM))).toMatchObject({ status: 400, body: '{"mine":1}' });
     });
 
+    it.each([
+      ['no type', '\r\n'],
+      [
+        'Transfer-Encoding: identity',
+        'Content-Type: text/event-stream\r\nTransfer-Encoding: identity\r\n\r\n',
+      ],
+    ])(
+      'with %s: its end is the connection, so its last event must be there',
+      async (_what, head) => {
+        await open();
+        let last = '';
+        const e = await engine((s) => s.end(`HTTP/1.1 200 OK\r\n${head}data: {"a":1}\n\n${last}`));
+        bench.add(e.url);
+        const cut = unchunk((await ask(bench, chat(STREAM))).body);
+        expect(cut.isComplete).toBe(false);
+        expect(cut.text).toContain('upstream_stream_truncated');
+        last = 'data: [DONE]\n\n';
+        expect(unchunk((await ask(bench, chat(STREAM))).body)).toEqual({
+          text: `data: {"a":1}\n\n${last}`,
+          isComplete: true,
+        });
+      },
+    );
+
+    it.each([
+      ['gzip', CHAT],
+      ['gzip, chunked', CHAT],
+      ['gzip, chunked', STREAM],
+    ])('Transfer-Encoding: %s cannot be relayed as it is: 502', async (coding, body) => {
+      await open();
+      const e = await engine((s) => {
+        s.end(`HTTP/1.1 200 OK\r\nTransfer-Encoding: ${coding}\r\n\r\n2\r\n{}\r\n0\r\n\r\n`);
+      });
+      bench.add(e.url);
+      const answer = await ask(bench, chat(body));
+      expect(answer.status).toBe(502);
+      expect(answer.head).toMatch(/x-smg-error-code: upstream_invalid_response/i);
+      expect(e.sockets.size).toBe(0);
+    });
+
     it('pauses the engine for a slow reader, and cuts one that stopped', async () => {
       await open({ options: { streamStallTimeoutSecs: 0.3 } });
       let written = 0;

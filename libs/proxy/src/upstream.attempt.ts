@@ -9,7 +9,7 @@ import {
   type UpstreamRequest,
 } from '@smg/upstream';
 import { type ClientWriter } from './client.writer';
-import { isCutJson } from './core/cut-json';
+import { JsonWatch } from './core/json-watch';
 import { FlatResponseHead } from './core/response-head';
 import { StreamWatch, truncationEvent } from './core/stream-watch';
 import { upstreamError } from './gateway-reply';
@@ -56,6 +56,7 @@ export class UpstreamAttempt implements UpstreamHandler {
   private held: Buffer[] = [];
   private bytes = 0;
   private watch: StreamWatch | undefined;
+  private json: JsonWatch | undefined;
 
   constructor(
     private readonly owner: AttemptOwner,
@@ -85,14 +86,22 @@ export class UpstreamAttempt implements UpstreamHandler {
 
   onHead(status: number, rawHeaders: readonly string[]): void {
     const relay = readResponseHeaders(rawHeaders);
+    if (relay.foreignCoding) {
+      this.refuseCoding();
+      return;
+    }
     this.relay = relay;
     this.status = status;
     this.owner.services.metrics.answered(status);
-    const mayStream = status < 300 && status !== 204;
-    this.isStream = mayStream && (relay.eventStream || this.owner.exchange.wantsStream);
+    const isSuccess = status < 300 && status !== 204 && status !== 205;
+    if (isSuccess && this.endsByClose && !relay.encoded && JsonWatch.covers(relay.contentType)) {
+      this.json = new JsonWatch();
+    }
+    this.isStream = isSuccess && (relay.eventStream || this.owner.exchange.wantsStream);
     if (this.isStream) {
-      const endsByClose = !relay.chunked && relay.contentLength === -1;
-      if (relay.eventStream) this.watch = new StreamWatch(endsByClose);
+      // A stream without a type goes out as an event stream.
+      const isEvents = relay.eventStream || relay.contentType === '';
+      if (isEvents) this.watch = new StreamWatch(this.endsByClose);
       this.owner.committed();
       this.headDelay = setTimeout(onHeadDelay, HEAD_DELAY_MS, this);
     } else if (relay.contentLength > this.owner.services.options.maxPayloadSize) {
@@ -103,6 +112,7 @@ export class UpstreamAttempt implements UpstreamHandler {
   onData(chunk: Buffer): boolean {
     if (this.settled) return true;
     this.bytes += chunk.length;
+    this.json?.see(chunk);
     if (this.isStream) {
       this.watch?.see(chunk);
       if (!this.owner.writer.headSent && !this.commitHead()) return true;
@@ -121,10 +131,8 @@ export class UpstreamAttempt implements UpstreamHandler {
     if (this.settled) return;
     this.settle();
     if (this.isStream) this.endStream();
-    else if (this.isSpilled) {
-      this.worker.recordOutcome(this.status);
-      this.owner.writer.end();
-    } else this.endHeld();
+    else if (this.isSpilled) this.endSpilled();
+    else this.endHeld();
   }
 
   onError(failure: UpstreamFailure): void {
@@ -186,11 +194,8 @@ export class UpstreamAttempt implements UpstreamHandler {
       );
       return;
     }
-    const isCut = this.bytes === 0 || (this.endsByClose && this.watch?.isComplete === false);
-    if (isCut) {
-      this.owner.services.metrics.workerFailed(this.worker, 'backend_error');
-      this.worker.recordTransportFailure(502);
-      this.truncate();
+    if (this.bytes === 0 || this.isCut) {
+      this.endCut();
       return;
     }
     const errorStatus = this.watch?.errorStatus ?? 0;
@@ -201,8 +206,30 @@ export class UpstreamAttempt implements UpstreamHandler {
     writer.end();
   }
 
+  private endSpilled(): void {
+    if (this.isCut) {
+      this.endCut();
+      return;
+    }
+    this.worker.recordOutcome(this.status);
+    this.owner.writer.end();
+  }
+
+  /** The answer stops before its own end, though the connection closed in good order. */
+  private endCut(): void {
+    this.owner.services.metrics.workerFailed(this.worker, 'backend_error');
+    this.worker.recordTransportFailure(502);
+    this.truncate();
+  }
+
   private get endsByClose(): boolean {
     return this.relay?.chunked === false && this.relay.contentLength === -1;
+  }
+
+  /** Only an answer that ends where its connection does can be cut without a trace in the framing. */
+  private get isCut(): boolean {
+    if (!this.endsByClose) return false;
+    return this.watch?.isComplete === false || this.json?.isComplete === false;
   }
 
   private takeHeld(): Buffer {
@@ -213,9 +240,8 @@ export class UpstreamAttempt implements UpstreamHandler {
   }
 
   /** @returns true when the answer turned out to be cut, and the client got an error. */
-  private refuseCut(body: Buffer): boolean {
-    if (!this.endsByClose || this.status !== 200) return false;
-    if (!isCutJson(this.relay?.headers ?? [], body)) return false;
+  private refuseCut(): boolean {
+    if (!this.isCut) return false;
     const message = 'connection closed inside the answer';
     this.fail(upstreamError({ kind: 'reset', message }, this.worker.baseUrl), false);
     return true;
@@ -223,7 +249,7 @@ export class UpstreamAttempt implements UpstreamHandler {
 
   private endHeld(): void {
     const body = this.takeHeld();
-    if (this.refuseCut(body)) return;
+    if (this.refuseCut()) return;
     this.worker.recordOutcome(this.status);
     if (this.owner.retryAnswer(this.status)) return;
     const { writer, exchange, interceptors } = this.owner;
@@ -299,6 +325,14 @@ export class UpstreamAttempt implements UpstreamHandler {
     this.owner.refuse(
       new GatewayError('internal_error', 'a response interceptor failed', { cause: error }),
     );
+  }
+
+  /** The bytes would have to be decoded; relayed as they are, they would be a false answer. */
+  private refuseCoding(): void {
+    this.settle();
+    this.call?.abort();
+    const message = 'the answer has a transfer coding other than chunked';
+    this.fail(upstreamError({ kind: 'invalid', message }, this.worker.baseUrl), false);
   }
 
   private tooLarge(): void {

@@ -107,6 +107,20 @@ describe('headers from an engine', () => {
     expect(readResponseHeaders(['content-length', '1x']).contentLength).toBe(-1);
   });
 
+  it.each([
+    [['Chunked'], true, false],
+    [['identity'], false, false],
+    [['gzip'], false, true],
+    [['gzip, chunked'], false, true],
+    [['gzip', 'chunked'], true, true],
+  ])(
+    'tells transfer codings %j apart: chunked %s, foreign %s',
+    (values, chunked, foreignCoding) => {
+      const raw = values.flatMap((value) => ['Transfer-Encoding', value]);
+      expect(readResponseHeaders(raw)).toMatchObject({ chunked, foreignCoding });
+    },
+  );
+
   it('relays no framing header and no control character, whatever arrives', () => {
     fc.assert(
       fc.property(anyList, (list) => {

@@ -88,15 +88,32 @@ export interface RelayHeaders {
   /** From a single valid Content-Length; -1 when absent. */
   readonly contentLength: number;
   readonly chunked: boolean;
+  /** A transfer coding besides chunked: the bytes are not those of the answer until decoded. */
+  readonly foreignCoding: boolean;
+  /** Content-Type as sent; empty when there is none. */
+  readonly contentType: string;
   readonly eventStream: boolean;
+  /** Has a Content-Encoding: what the bytes say is not known here. */
+  readonly encoded: boolean;
 }
+
+/** The same, while it is being read. */
+type Found = { -readonly [K in keyof RelayHeaders]: RelayHeaders[K] };
 
 /**
  * Headers of an engine's answer for the client: without hop-by-hop headers, those `Connection` names,
  * and every `x-smg-*`. Content-Length is left out too; the relay states it again when it still holds.
  */
 export function readResponseHeaders(raw: readonly string[]): RelayHeaders {
-  const found = { headers: [] as string[], contentLength: -1, chunked: false, eventStream: false };
+  const found: Found = {
+    headers: [],
+    contentLength: -1,
+    chunked: false,
+    foreignCoding: false,
+    contentType: '',
+    eventStream: false,
+    encoded: false,
+  };
   const named = namedByConnection(raw);
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const original = raw[i] ?? '';
@@ -105,13 +122,23 @@ export function readResponseHeaders(raw: readonly string[]): RelayHeaders {
     if (name === 'content-length') {
       found.contentLength = /^\d{1,15}$/.test(value) ? Number(value) : -1;
     } else if (name === 'transfer-encoding') {
-      found.chunked = true;
+      readCoding(found, value);
     } else if (mayRelay(name, value) && named?.has(name) !== true) {
-      if (name === 'content-type') found.eventStream = /^\s*text\/event-stream\b/i.test(value);
+      if (name === 'content-type') {
+        found.contentType = value;
+        found.eventStream = /^\s*text\/event-stream\b/i.test(value);
+      } else if (name === 'content-encoding') found.encoded = true;
       found.headers.push(original, value);
     }
   }
   return found;
+}
+
+function readCoding(found: Found, value: string): void {
+  const coding = value.trim().toLowerCase();
+  if (coding === 'chunked') found.chunked = true;
+  // Some servers still say that there is no coding; then the connection's end ends the body.
+  else if (coding !== 'identity' && coding !== '') found.foreignCoding = true;
 }
 
 function mayRelay(name: string, value: string): boolean {
