@@ -63,6 +63,7 @@ export async function createGateway(
     selector: app.get(WorkerSelector),
     planes: planesOfRoutes(app),
     bodyIdleMs: config.requests.bodyIdleTimeoutSecs * 1000,
+    maxPayloadSize: config.requests.maxPayloadSize,
   });
   await app.init();
   door.open(dataPlane, app.get(ProcessLifecycle));

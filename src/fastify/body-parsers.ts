@@ -20,15 +20,27 @@ export interface BodyRules {
   readonly isRelayed: (route: string) => boolean;
   /** Largest control-plane body in bytes. */
   readonly limit: number;
+  /** The same for bodies that are passed on to an engine as bytes. */
+  readonly bytesLimit: number;
   /** Milliseconds the client may pause; 0 waits for ever. */
   readonly idleMs: number;
   /** The body is about to be read. */
   readonly onWanted: (request: IncomingMessage) => void;
 }
 
+/** Whether the route was declared with `@RouteConfig({ keepsBytes: true })`: its body is not parsed. */
+function keepsBytes(request: FastifyRequest): boolean {
+  return Reflect.get(request.routeOptions.config, 'keepsBytes') === true;
+}
+
+/** Whether a message announces a body, which a GET may as well. */
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
 function collect(
   payload: IncomingMessage,
-  rules: BodyRules,
+  rules: Pick<BodyRules, 'limit' | 'idleMs' | 'onWanted'>,
   done: (error: Error | null, body: Buffer) => void,
 ): void {
   const chunks: Buffer[] = [];
@@ -75,19 +87,24 @@ function collect(
 
 /**
  * Parsers of the routes that Nest serves. Bodies of data-plane routes (when they run through Nest's
- * router) are left unread for the relay, those of unknown routes for nobody. JSON is parsed; anything
- * else reaches the handler as bytes.
+ * router) are left unread for the relay, those of unknown routes for nobody. JSON is parsed, unless the
+ * route keeps bytes; anything else reaches the handler as bytes.
  */
 export function registerBodyParsers(fastify: FastifyInstance, rules: BodyRules): void {
   fastify.removeAllContentTypeParsers();
   const leaveUnread = (request: FastifyRequest): boolean =>
     request.is404 || rules.isRelayed(request.routeOptions.url ?? '');
+  const bytesRules = { ...rules, limit: rules.bytesLimit };
 
   fastify.addContentTypeParser(
     /^application\/(.+\+)?json/i,
     (request: FastifyRequest, payload: IncomingMessage, done: Done) => {
       if (leaveUnread(request)) {
         done(null, undefined);
+        return;
+      }
+      if (keepsBytes(request)) {
+        collect(payload, bytesRules, done);
         return;
       }
       collect(payload, rules, (error, body) => {
@@ -106,9 +123,21 @@ export function registerBodyParsers(fastify: FastifyInstance, rules: BodyRules):
     '*',
     (request: FastifyRequest, payload: IncomingMessage, done: Done) => {
       if (leaveUnread(request)) done(null, undefined);
-      else collect(payload, rules, done);
+      else collect(payload, keepsBytes(request) ? bytesRules : rules, done);
     },
   );
+
+  // Fastify reads no body of a GET; a route that passes bodies on wants that one too.
+  fastify.addHook('preValidation', (request, _reply, done) => {
+    if (request.method !== 'GET' || !keepsBytes(request) || !hasBody(request)) {
+      done();
+      return;
+    }
+    collect(request.raw, bytesRules, (error, body) => {
+      request.body = body;
+      done(error ?? undefined);
+    });
+  });
 }
 
 function parseJson(body: Buffer): [Error | null, unknown] {

@@ -46,6 +46,8 @@ export interface FastifyParts {
   readonly planes: ReadonlyMap<string, Plane>;
   /** Milliseconds a client may pause inside a body; 0 waits for ever. */
   readonly bodyIdleMs: number;
+  /** Bytes of a body that goes on to an engine. */
+  readonly maxPayloadSize: number;
 }
 
 /** Parsers, not-found answers, observation and early refusals; before Nest adds its routes. */
@@ -56,6 +58,7 @@ export function prepareFastify(fastify: FastifyInstance, parts: FastifyParts): v
   registerBodyParsers(fastify, {
     isRelayed,
     limit: CONTROL_BODY_LIMIT,
+    bytesLimit: parts.maxPayloadSize,
     idleMs: parts.bodyIdleMs,
     onWanted: (request) => {
       bodies.wanted(request);

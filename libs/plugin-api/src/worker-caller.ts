@@ -14,6 +14,8 @@ export interface WorkerCall {
   readonly timeoutMs: number;
   /** Bytes of the answer kept; the rest is read and dropped, and `truncated` is set. */
   readonly maxBodyBytes?: number;
+  /** Answers as soon as there is more than `maxBodyBytes`: the connection is closed, not read on. */
+  readonly stopsAtLimit?: boolean;
   /** Aborts the call; it then rejects with kind `aborted`. */
   readonly signal?: AbortSignal;
 }

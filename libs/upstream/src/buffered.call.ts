@@ -1,4 +1,9 @@
-import { WorkerCallError, type WorkerAnswer, type WorkerCall } from '@smg/plugin-api';
+import {
+  WorkerCallError,
+  type WorkerAnswer,
+  type WorkerCall,
+  type WorkerCallFailure,
+} from '@smg/plugin-api';
 import { type UpstreamFailure } from './core/upstream-failure';
 import {
   type UpstreamCall,
@@ -48,6 +53,10 @@ export class BufferedCall implements UpstreamHandler {
       this.chunks.push(part);
       this.kept += part.length;
     }
+    if (this.truncated && this.order.stopsAtLimit === true) {
+      this.onEnd();
+      this.call?.abort();
+    }
     return true;
   }
 
@@ -61,7 +70,7 @@ export class BufferedCall implements UpstreamHandler {
     if (!this.finish()) return;
     const { method, path } = this.order;
     this.reject(
-      new WorkerCallError('unreachable', `${method} ${path}: ${failure.message}`, {
+      new WorkerCallError(failureOf(failure), `${method} ${path}: ${failure.message}`, {
         cause: failure.cause,
       }),
     );
@@ -89,4 +98,14 @@ export class BufferedCall implements UpstreamHandler {
     this.order.signal?.removeEventListener('abort', this.onAbort);
     return true;
   }
+}
+
+/** A connection that could not be made in time is a timeout like any other. */
+function failureOf({ kind, cause }: UpstreamFailure): WorkerCallFailure {
+  const isConnectTimeout =
+    kind === 'connect' &&
+    cause instanceof Error &&
+    'code' in cause &&
+    cause.code === 'UND_ERR_CONNECT_TIMEOUT';
+  return isConnectTimeout ? 'timeout' : 'unreachable';
 }

@@ -366,6 +366,19 @@ describe('UndiciWorkerCaller', () => {
     await server.close();
   });
 
+  it('stops at the limit when told to, although the engine never ends its answer', async () => {
+    const server = await rawServer((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n');
+    });
+    const call = { baseUrl: server.url, method: 'GET', path: '/x', timeoutMs: 5_000 };
+    const answer = await caller.call({ ...call, maxBodyBytes: 2, stopsAtLimit: true });
+    expect(answer).toMatchObject({ status: 200, truncated: true });
+    expect(answer.body.toString()).toBe('ab');
+    await tick(30);
+    expect(server.sockets.size).toBe(0);
+    await server.close();
+  });
+
   it('rejects with timeout before the head and inside the body, and closes the connection', async () => {
     for (const bytes of ['', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab']) {
       const server = await rawServer((socket) => {
