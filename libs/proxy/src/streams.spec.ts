@@ -206,6 +206,24 @@ describe('streams through the data plane', () => {
       },
     );
 
+    it('an encoded event stream is relayed, and nothing is written into one that breaks', async () => {
+      await open();
+      const head =
+        'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n';
+      let answer = `${head}\r\n\x1f\x8bbytes`;
+      const e = await engine((s) => s.end(answer, 'latin1'));
+      bench.add(e.url);
+      expect(unchunk((await ask(bench, chat(STREAM))).body)).toEqual({
+        text: '\x1f\x8bbytes',
+        isComplete: true,
+      });
+      answer = `${head}Transfer-Encoding: chunked\r\n\r\n5\r\nbytes\r\n`;
+      expect(unchunk((await ask(bench, chat(STREAM))).body)).toEqual({
+        text: 'bytes',
+        isComplete: false,
+      });
+    });
+
     it.each([
       ['gzip', CHAT],
       ['gzip, chunked', CHAT],

@@ -99,8 +99,8 @@ export class UpstreamAttempt implements UpstreamHandler {
     }
     this.isStream = isSuccess && (relay.eventStream || this.owner.exchange.wantsStream);
     if (this.isStream) {
-      // A stream without a type goes out as an event stream.
-      const isEvents = relay.eventStream || relay.contentType === '';
+      // A stream without a type goes out as an event stream; in an encoded one no event can be read.
+      const isEvents = !relay.encoded && (relay.eventStream || relay.contentType === '');
       if (isEvents) this.watch = new StreamWatch(this.endsByClose);
       this.owner.committed();
       this.headDelay = setTimeout(onHeadDelay, HEAD_DELAY_MS, this);
