@@ -29,6 +29,21 @@ export class EngineQuestions {
   async status(contact: EngineContact, method: string, path: string): Promise<number> {
     return (await this.caller.call(callOf(contact, method, path))).status;
   }
+
+  /** Why an engine is not healthy, in a few words without addresses; undefined when it is. */
+  async fault(contact: EngineContact, path: string): Promise<string | undefined> {
+    try {
+      const status = await this.status(contact, 'GET', path);
+      return status >= 200 && status < 300 ? undefined : `GET ${path} answered ${status}`;
+    } catch (error) {
+      return `GET ${path} failed: ${failureOf(error)}`;
+    }
+  }
+}
+
+/** A short reason without addresses or credentials of a cause chain. */
+export function failureOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown failure';
 }
 
 function callOf(contact: EngineContact, method: string, path: string): WorkerCall {

@@ -125,35 +125,31 @@ export class HealthMonitor implements OnModuleInit, BeforeApplicationShutdown {
     this.#probing++;
     watch.isProbing = true;
     const isDraining = [...watch.workers].every((worker) => worker.status === 'draining');
-    const isHealthy = isDraining || (await this.#ask(first, watch.abort.signal));
+    const fault = isDraining ? undefined : await this.#ask(first, watch.abort.signal);
     this.#probing--;
     watch.isProbing = false;
     const isOver = (): boolean => watch.abort.signal.aborted;
-    if (!isOver() && !isDraining) this.#apply(watch, isHealthy);
+    if (!isOver() && !isDraining) this.#apply(watch, fault);
     // Applying may have removed the last worker, which ends the watch.
-    if (!isOver()) this.#schedule(watch, this.#nextDelay(watch, isHealthy));
+    if (!isOver()) this.#schedule(watch, this.#nextDelay(watch, fault === undefined));
     if (!this.#isStopped) this.#pump();
   }
 
-  async #ask(worker: Worker, signal: AbortSignal): Promise<boolean> {
+  /** @returns undefined when healthy, else why not. */
+  async #ask(worker: Worker, signal: AbortSignal): Promise<string | undefined> {
     const contact = {
       baseUrl: worker.baseUrl,
       apiKey: worker.apiKey,
       timeoutMs: worker.settings.health.timeoutMs,
       signal,
     };
-    try {
-      const status = await this.engines.status(contact, 'GET', this.options.health.endpoint);
-      return status >= 200 && status < 300;
-    } catch {
-      return false;
-    }
+    return this.engines.fault(contact, this.options.health.endpoint);
   }
 
-  #apply(watch: Watch, isHealthy: boolean): void {
+  #apply(watch: Watch, fault: string | undefined): void {
     for (const worker of [...watch.workers]) {
       if (!this.registry.has(worker)) continue;
-      this.registry.recordProbe(worker, isHealthy);
+      this.registry.recordProbe(worker, fault);
       if (worker.status === 'failed' && this.options.removeUnhealthyWorkers) {
         this.registry.remove(worker);
       }

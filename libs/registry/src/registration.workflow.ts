@@ -8,7 +8,7 @@ import { type RegistryOptions } from './core/registry-options';
 import { defineWorker, type WorkerDefinition } from './core/worker-definition';
 import { effectiveSettings } from './core/worker-settings';
 import { parseWorkerUrl, type WorkerAddress } from './core/worker-url';
-import { EngineQuestions, type EngineContact } from './engine.questions';
+import { EngineQuestions, failureOf, type EngineContact } from './engine.questions';
 import { REGISTRY_OPTIONS, REGISTRY_RUNTIME, type RegistryRuntime } from './registry.tokens';
 
 /** One metadata question. Source: SMG contract 3.6. */
@@ -32,11 +32,15 @@ export class RegistrationWorkflow {
     private readonly engines: EngineQuestions,
   ) {}
 
-  /** @throws Error with a message fit for `job_status`, or the reason of `signal`. */
+  /**
+   * @param note is told why the engine is not healthy yet, each time it was asked.
+   * @throws Error with a message fit for `job_status`, or the reason of `signal`.
+   */
   async prepare(
     spec: WorkerSpecWire,
     address: WorkerAddress,
     signal: AbortSignal,
+    note: (message: string) => void,
   ): Promise<readonly WorkerDefinition[]> {
     const contact: EngineContact = {
       baseUrl: address.baseUrl,
@@ -44,7 +48,7 @@ export class RegistrationWorkflow {
       timeoutMs: METADATA_TIMEOUT_MS,
       signal,
     };
-    await this.#untilHealthy(spec, contact, signal);
+    await this.#untilHealthy(spec, contact, signal, note);
     const runtime = await this.#runtimeOf(spec, contact);
     const facts = await this.#discover(runtime, contact);
     signal.throwIfAborted();
@@ -61,6 +65,7 @@ export class RegistrationWorkflow {
     spec: WorkerSpecWire,
     contact: EngineContact,
     signal: AbortSignal,
+    note: (message: string) => void,
   ): Promise<void> {
     const { clock } = this.runtime;
     const { endpoint } = this.options.health;
@@ -68,8 +73,9 @@ export class RegistrationWorkflow {
     const budgetMs = this.options.startupTimeoutSecs * 1000 * DETECTION_SHARE;
     const deadline = clock.now() + budgetMs;
     const probe = { ...contact, timeoutMs: Math.min(health.timeoutMs, budgetMs) };
+    let told: string | undefined;
     for (let attempt = 1; ; attempt++) {
-      const outcome = await this.#probe(probe, endpoint);
+      const outcome = await this.engines.fault(probe, endpoint);
       signal.throwIfAborted();
       if (outcome === undefined) return;
       const isLast = attempt >= (spec.max_connection_attempts ?? Number.POSITIVE_INFINITY);
@@ -77,17 +83,10 @@ export class RegistrationWorkflow {
       if (isLast || left <= 0) {
         throw new Error(`no healthy engine after ${attempt} attempts: ${outcome}`);
       }
+      note(`waiting for the engine: ${outcome}`);
+      if (outcome !== told) this.#log.warn(`waiting for ${contact.baseUrl}: ${outcome}`);
+      told = outcome;
       await sleep(clock, Math.min(left, this.options.startupCheckIntervalSecs * 1000), signal);
-    }
-  }
-
-  /** @returns undefined when healthy, else why not. */
-  async #probe(contact: EngineContact, path: string): Promise<string | undefined> {
-    try {
-      const status = await this.engines.status(contact, 'GET', path);
-      return status >= 200 && status < 300 ? undefined : `GET ${path} answered ${status}`;
-    } catch (error) {
-      return `GET ${path} failed: ${failureOf(error)}`;
     }
   }
 
@@ -142,9 +141,4 @@ function rankOf(address: WorkerAddress, rank: number): WorkerAddress {
   const parsed = parseWorkerUrl(address.baseUrl, rank);
   if (!parsed.ok) throw new Error(parsed.message);
   return parsed.address;
-}
-
-/** A short reason without addresses or credentials of a cause chain. */
-function failureOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown failure';
 }

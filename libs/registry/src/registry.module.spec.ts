@@ -46,6 +46,24 @@ describe('health', () => {
     });
   });
 
+  it('says in the log why a worker is out: the status, or why no answer came', async () => {
+    const { add, caller, flush, time, logged } = await boot();
+    await add({ url: E1, health: { failure_threshold: 1, check_interval_secs: 1 } });
+    caller.on('/health', { status: 503 });
+    time.advance(1000);
+    await flush();
+    caller.on('/health', new Error('cannot connect (ECONNREFUSED)'));
+    for (let i = 0; i < 3; i++) {
+      time.advance(1000);
+      await flush();
+    }
+    const lines = logged.join('\n');
+    expect(lines).toContain(`${E1} ready -> not_ready: GET /health answered 503`);
+    expect(lines).toContain(
+      `${E1} not_ready -> failed: GET /health failed: cannot connect (ECONNREFUSED)`,
+    );
+  });
+
   it('removes a failed worker when told to', async () => {
     const { add, caller, flush, registry, time } = await boot({ removeUnhealthyWorkers: true });
     await add({ url: E1, health: { failure_threshold: 1, check_interval_secs: 1 } });
@@ -70,6 +88,29 @@ describe('health', () => {
 });
 
 describe('start-up', () => {
+  it('says what a registration waits for: in the job status, and in the log once per reason', async () => {
+    const { add, call, caller, flush, time, logged } = await boot();
+    caller.on('/health', new Error('cannot connect (ECONNREFUSED)'));
+    const id = await add({ url: E1 });
+    for (let i = 0; i < 2; i++) {
+      time.advance(30_000);
+      await flush();
+    }
+    const why = 'GET /health failed: cannot connect (ECONNREFUSED)';
+    expect((await call('GET', `/workers/${id}`)).json.job_status).toMatchObject({
+      status: 'processing',
+      message: `waiting for the engine: ${why}`,
+    });
+    const told = logged.filter((line) => line.startsWith(`waiting for ${E1}`));
+    expect(told.map((line) => line.split(' ', 8).join(' '))).toEqual([
+      `waiting for ${E1}: GET /health failed: cannot connect`,
+    ]);
+    caller.on('/health', { status: 200 });
+    time.advance(30_000);
+    await flush();
+    expect((await call('GET', `/workers/${id}`)).json.job_status).toBeUndefined();
+  });
+
   it('registers the workers of the command line with the gateway key, longer lists than the queue too', async () => {
     const startupWorkers = [1, 2, 3, 4].map((i) => ({
       url: `http://h:${i}`,

@@ -63,7 +63,7 @@ export class StartupRegistration
           this.#after(RETRY_MS, workers.slice(index));
           return;
         }
-        this.#log.error(`start-up worker not registered: ${error.message}`);
+        this.#log.error(`start-up worker ${worker.url} not registered: ${error.message}`);
       }
     }
   }

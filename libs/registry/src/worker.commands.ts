@@ -90,8 +90,9 @@ export class WorkerCommands implements BeforeApplicationShutdown {
       type: 'UpdateWorker',
       key: worker.key,
       url: worker.url,
-      run: async (signal) => {
-        const [definition] = await this.workflow.prepare(spec, worker.definition.address, signal);
+      run: async (signal, note) => {
+        const { address } = worker.definition;
+        const [definition] = await this.workflow.prepare(spec, address, signal, note);
         if (definition === undefined) return;
         this.#land(worker, definition);
         worker.activate();
@@ -156,8 +157,8 @@ export class WorkerCommands implements BeforeApplicationShutdown {
         type: 'AddWorker',
         key: address.key,
         url: address.url,
-        run: async (signal) => {
-          this.#register(id, await this.workflow.prepare(spec, address, signal));
+        run: async (signal, note) => {
+          this.#register(id, await this.workflow.prepare(spec, address, signal, note));
         },
         settled: (error) => {
           this.#addSettled(reservation, error);
@@ -221,7 +222,8 @@ export class WorkerCommands implements BeforeApplicationShutdown {
   /** @throws WorkerApiError 400 for neither a UUID nor a URL. */
   #lookup(idOrUrl: string): Worker | undefined {
     if (isUuid(idOrUrl)) return this.registry.byId(idOrUrl.toLowerCase());
-    if (!idOrUrl.includes('://')) throw badRequest('worker id must be a UUID');
+    if (!idOrUrl.includes('://'))
+      throw badRequest('worker id must be a UUID or a percent-encoded worker URL');
     return this.registry.byUrl(idOrUrl);
   }
 

@@ -26,6 +26,8 @@ export class WorkerRegistry implements WorkerDirectory {
   readonly #table: WorkerTable;
   readonly #breakerListeners: BreakerListener[] = [];
   readonly #probeListeners: ProbeListener[] = [];
+  /** Why the probe that is being applied failed. */
+  #probeFault: string | undefined;
 
   constructor(
     @Inject(WORKER_EVENTS) private readonly events: WorkerEvents,
@@ -118,10 +120,13 @@ export class WorkerRegistry implements WorkerDirectory {
     return this.runtime.newId();
   }
 
-  /** One health probe of a worker. */
-  recordProbe(worker: Worker, isSuccess: boolean): void {
+  /** One health probe of a worker. @param fault why it failed; undefined for a success. */
+  recordProbe(worker: Worker, fault: string | undefined): void {
+    const isSuccess = fault === undefined;
     for (const listener of this.#probeListeners) listener(worker, isSuccess);
+    this.#probeFault = fault;
     worker.recordProbe(isSuccess);
+    this.#probeFault = undefined;
   }
 
   onProbe(listener: ProbeListener): void {
@@ -133,7 +138,8 @@ export class WorkerRegistry implements WorkerDirectory {
   }
 
   #statusChanged(worker: Worker, from: WorkerStatus, to: WorkerStatus): void {
-    const line = `${worker.url} ${from} -> ${to}`;
+    const why = this.#probeFault === undefined ? '' : `: ${this.#probeFault}`;
+    const line = `${worker.url} ${from} -> ${to}${why}`;
     if (to === 'not_ready' || to === 'failed') this.#log.warn(line);
     else this.#log.log(line);
     this.events.emit({ kind: 'status_changed', worker, from, to });

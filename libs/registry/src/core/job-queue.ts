@@ -10,7 +10,8 @@ export interface Job {
   readonly key: string;
   /** Shown as `worker_url`. */
   readonly url: string;
-  run(signal: AbortSignal): Promise<void>;
+  /** @param note shows what the job waits for, as the `message` of its status. */
+  run(signal: AbortSignal, note: (message: string) => void): Promise<void>;
   /** Called once, however the job ended; `error` is undefined on success. */
   settled?(error: unknown): void;
 }
@@ -132,7 +133,9 @@ export class JobQueue {
     this.#note(job, 'processing');
     let error: unknown;
     try {
-      await job.run(abort.signal);
+      await job.run(abort.signal, (message) => {
+        if (!abort.signal.aborted) this.#note(job, 'processing', message);
+      });
     } catch (thrown) {
       error = abort.signal.aborted ? abort.signal.reason : thrown;
     }
@@ -167,8 +170,8 @@ export class JobQueue {
     if (this.#failed.size > 0) this.#cancelSweep = this.clock.after(SWEEP_MS, this.#sweep);
   };
 
-  #note(job: Job, status: 'pending' | 'processing'): void {
-    this.#status.set(job.key, this.#statusOf(job, status));
+  #note(job: Job, status: 'pending' | 'processing', message?: string): void {
+    this.#status.set(job.key, this.#statusOf(job, status, message));
   }
 
   #statusOf(job: Job, status: JobStatusWire['status'], message?: string): JobStatusWire {
