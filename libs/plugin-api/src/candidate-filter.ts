@@ -55,6 +55,15 @@ export interface CandidateFilter {
   readonly exhaustedCode?: 'workers_filtered' | 'no_available_workers';
   filter(candidates: readonly WorkerView[], context: SelectionContext): readonly WorkerView[];
   /**
+   * This filter dropped candidates of a selection: the place to count. Called once per selection it
+   * narrowed, unlike `filter`, which is run again to explain why nobody is left. Must not throw.
+   */
+  onNarrowed?(
+    candidates: readonly WorkerView[],
+    kept: readonly WorkerView[],
+    context: SelectionContext,
+  ): void;
+  /**
    * Says why candidates were dropped, for the 503's message; asked only when nobody is left.
    * @returns a phrase such as `2 paused, 1 stale (latest 42)`, or undefined.
    */

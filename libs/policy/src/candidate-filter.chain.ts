@@ -79,7 +79,9 @@ export class CandidateFilterChain implements OnModuleInit {
     if (filters.length === 0) return candidates;
     let kept = candidates;
     for (const filter of filters) {
-      kept = runFilter(filter, kept, context);
+      const given = kept;
+      kept = runFilter(filter, given, context);
+      if (kept.length < given.length) filter.onNarrowed?.(given, kept, context);
       if (kept.length === 0) return explainExhaustion(filters, candidates, context);
     }
     return kept;
