@@ -81,8 +81,11 @@ export class CellFamily<Cell> implements MetricFamily<Cell>, RenderableFamily {
   *render(): Generator<string> {
     if (this.series.size === 0) return;
     yield renderHead(this.spec.name, this.spec.help, this.kind);
-    // A Map survives deletion while it is walked, which happens when a slice yields to the loop.
-    for (const series of this.series.values()) yield this.form.render(series.cell, series.lines);
+    // A copy: a page yields to the loop between its slices, and what another scrape takes away and
+    // puts back meanwhile would be met twice, which makes a page invalid.
+    for (const series of [...this.series.values()]) {
+      yield this.form.render(series.cell, series.lines);
+    }
   }
 }
 

@@ -117,6 +117,20 @@ describe('MetricStore', () => {
     }).toThrow(/no label nope/);
   });
 
+  it('shows no series twice when one is put back while a page is being made', () => {
+    const store = new MetricStore();
+    const family = store.gauge({ name: 'g', help: '', labels: ['worker'] });
+    for (const name of ['a', 'b', 'c']) family.cell(name).set(1);
+    const page: string[] = [];
+    for (const piece of store.render()) {
+      page.push(piece);
+      if (!piece.includes('"b"')) continue;
+      family.forget('worker', 'a');
+      family.cell('a').set(2);
+    }
+    expect(page.filter((piece) => piece.includes('"a"'))).toHaveLength(1);
+  });
+
   it('starts anew after a series was forgotten', () => {
     const family = new MetricStore().counter({ name: 'c', help: '', labels: ['worker'] });
     const before = family.cell('a');
