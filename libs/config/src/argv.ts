@@ -79,7 +79,7 @@ function* describeStrays(
     } else if (word.startsWith('-')) {
       if (!afterSecret.has(word)) yield describeFlag(argv, word);
     } else if (!named && word === argv[0] && /^[a-z][a-z-]*$/.test(word)) {
-      yield `${word}: unknown command; the commands are launch, start, mock-engine, config-docs`;
+      yield `${word}: unknown command; the commands are launch, start, mock-engine, config-docs; --help explains`;
     } else if (operands.includes(word)) {
       yield strayArgument(argv, word);
     }
@@ -87,9 +87,13 @@ function* describeStrays(
   }
 }
 
+/** One letter behind one dash: too short to be a secret. */
+const SHORT_FLAG = /^-[A-Za-z]$/;
+
 /** A word with a dash that the parser did not take. */
 function describeFlag(argv: readonly string[], word: string): string {
   const name = /^--([A-Za-z][\w-]*)/.exec(word)?.[1];
+  if (SHORT_FLAG.test(word)) return `${word}: unknown flag; flags are written --name`;
   if (name === undefined) return strayArgument(argv, word);
   if (OPTIONS_BY_FLAG.has(name)) return `--${name}: takes no value`;
   const near = nearest(name, OPTIONS_BY_FLAG.keys());

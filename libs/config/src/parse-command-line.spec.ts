@@ -107,14 +107,14 @@ describe('command line: what cannot be understood', () => {
     [['--dp-aware=true'], 'error: --dp-aware: takes no value'],
     [['--port'], 'error: --port: needs a value (write --port=VALUE if it starts with -)'],
     [['--port', '1', 'launch'], 'error: flags before launch conflict with it; write them after it'],
-    [['-p', '1'], 'error: an argument belongs to no flag; flags are written --name'],
+    [['-p', '1'], 'error: -p: unknown flag; flags are written --name'],
     [
       ['--dp-aware', 'true'],
       'error: --dp-aware: is followed by an argument that belongs to no flag',
     ],
     [
       ['serve'],
-      'error: serve: unknown command; the commands are launch, start, mock-engine, config-docs',
+      'error: serve: unknown command; the commands are launch, start, mock-engine, config-docs; --help explains',
     ],
   ])('%j', (argv, line) => {
     expect(errors(argv)).toContain(line);

@@ -9,6 +9,11 @@ export function show(value: unknown): string {
   if (typeof value === 'string' && /^[\x21-\x7e]+$/.test(value) && value.length <= MAX_SHOWN) {
     return value;
   }
+  return showJson(value);
+}
+
+/** The same with quotes around every string: for a value of the wrong type, `"true"` is not `true`. */
+export function showJson(value: unknown): string {
   // JSON.stringify answers undefined for undefined and functions, whatever its type says.
   const json = (JSON.stringify(value) as string | undefined) ?? String(value);
   const cut = json.length > MAX_SHOWN ? `${json.slice(0, MAX_SHOWN)}…` : json;

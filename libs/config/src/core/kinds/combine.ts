@@ -1,5 +1,5 @@
 import { bad, good, type Parsed } from '../parsed';
-import { show } from '../show';
+import { showJson } from '../show';
 import { type Kind, type Scalar } from './kind';
 
 /** A presence flag: false until given. */
@@ -10,7 +10,9 @@ export const flag: Kind<boolean> = {
   mayBeEmpty: true,
   fromArgs: () => good(true),
   fromJson: (value) =>
-    typeof value === 'boolean' ? good(value) : bad(`expected true or false, got ${show(value)}`),
+    typeof value === 'boolean'
+      ? good(value)
+      : bad(`expected true or false, got ${showJson(value)}`),
   toJson: (value) => value,
 };
 

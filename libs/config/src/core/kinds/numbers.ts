@@ -1,5 +1,5 @@
 import { bad, good, type Parsed } from '../parsed';
-import { show } from '../show';
+import { show, showJson } from '../show';
 import { type Scalar } from './kind';
 
 const U32_MAX = 4_294_967_295;
@@ -56,7 +56,7 @@ export function integer(spec: IntegerSpec): Scalar<number> {
     json: (value) =>
       typeof value === 'number' && Number.isInteger(value)
         ? check(value, show(value))
-        : bad(`expected an integer, got ${show(value)}`),
+        : bad(`expected an integer, got ${showJson(value)}`),
     toJson: (value) => value,
   };
 }
@@ -107,7 +107,7 @@ export function decimal({ label, rule, accepts }: DecimalSpec): Scalar<number> {
     json: (value) =>
       typeof value === 'number'
         ? check(value, show(value))
-        : bad(`expected a number, got ${show(value)}`),
+        : bad(`expected a number, got ${showJson(value)}`),
     toJson: (value) => value,
   };
 }

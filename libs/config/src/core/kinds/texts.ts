@@ -1,5 +1,5 @@
 import { bad, good, type Parsed } from '../parsed';
-import { show } from '../show';
+import { show, showJson } from '../show';
 import { type Scalar } from './kind';
 
 /** What stands for a secret wherever a configuration is printed. */
@@ -18,7 +18,7 @@ export function text({ label, rule, check }: TextSpec): Scalar<string> {
     rule,
     parse: check,
     json: (value) =>
-      typeof value === 'string' ? check(value) : bad(`expected a string, got ${show(value)}`),
+      typeof value === 'string' ? check(value) : bad(`expected a string, got ${showJson(value)}`),
     toJson: (value) => value,
   };
 }
