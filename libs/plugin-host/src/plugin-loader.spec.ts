@@ -101,4 +101,9 @@ describe('loadPlugin', () => {
   it.each(['./missing.cjs', 'missing-package'])('says that %s was not found', async (specifier) => {
     await expect(load(specifier)).rejects.toThrow(`plug-in '${specifier}' was not found from`);
   });
+
+  it('tells a path without its dot from the name of a package', async () => {
+    write('bare/path.cjs', `${MODULE}module.exports = plugin('Bare');`);
+    await expect(load('bare/path.cjs')).rejects.toThrow("write './bare/path.cjs'");
+  });
 });

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { type DynamicModule, type Type } from '@nestjs/common';
+import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -57,6 +58,12 @@ function modulesOf(specifier: string, namespace: object): readonly PluginModule[
   );
 }
 
+/** For a path that lacks its dot, which would be the name of a package. */
+function pathHint(specifier: string, cwd: string): string {
+  const isFile = !/^[./]|^file:/.test(specifier) && existsSync(resolve(cwd, specifier));
+  return isFile ? `; for the file of that name write './${specifier}'` : '';
+}
+
 /** Absolute file of a specifier: a path (from `cwd`), a file URL, or a package name (from `cwd`). */
 function locate(specifier: string, cwd: string): string {
   if (specifier.startsWith('file:')) return fileURLToPath(specifier);
@@ -86,7 +93,9 @@ export async function loadPlugin(
   try {
     file = locate(specifier, cwd);
   } catch (cause) {
-    throw new Error(`plug-in '${specifier}' was not found from ${cwd}`, { cause });
+    throw new Error(`plug-in '${specifier}' was not found from ${cwd}${pathHint(specifier, cwd)}`, {
+      cause,
+    });
   }
   let namespace: unknown;
   try {
