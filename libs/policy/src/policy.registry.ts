@@ -37,6 +37,7 @@ export class PolicyRegistry implements OnModuleInit, OnModuleDestroy {
 
   onModuleInit(): void {
     const factories = this.collector.collect(ROUTING_POLICY);
+    factories.forEach(assertUsable);
     this.factories = new Map(factories.map((factory) => [factory.name, factory]));
     const { policy, parameters } = this.options;
     const factory = this.factories.get(policy);
@@ -82,6 +83,12 @@ export class PolicyRegistry implements OnModuleInit, OnModuleDestroy {
     return factory.create(
       name === this.options.policy ? own : { ...DEFAULT_POLICY_PARAMETERS, random: own.random },
     );
+  }
+}
+
+function assertUsable(factory: RoutingPolicyFactory): void {
+  if (typeof factory.create !== 'function') {
+    throw new Error(`routing policy '${factory.name}' has no create() method`);
   }
 }
 

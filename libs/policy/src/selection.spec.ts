@@ -8,6 +8,7 @@ import {
   WORKER_EVENTS,
   type CandidateFilter,
   type RoutingPolicy,
+  type RoutingPolicyFactory,
   type WorkerView,
 } from '@smg/plugin-api';
 import {
@@ -45,12 +46,18 @@ function keeping(name: string, keep: Keep, more: Partial<CandidateFilter> = {}):
 }
 
 function policyModule(policy: RoutingPolicy): DynamicModule {
+  return factoryModule({ name: policy.name, create: () => policy });
+}
+
+function factoryModule(factory: object): DynamicModule {
   @Module({})
   class PolicyPlugin {}
-  const factory = { name: policy.name, create: () => policy };
   return {
     module: PolicyPlugin,
-    providers: ROUTING_POLICY.provide({ label: `p${label++}`, useFactory: () => factory }),
+    providers: ROUTING_POLICY.provide({
+      label: `p${label++}`,
+      useFactory: () => factory as RoutingPolicyFactory,
+    }),
   };
 }
 
@@ -318,6 +325,13 @@ describe('x-smg-target-worker', () => {
 describe('PolicyRegistry', () => {
   const hinted = (url: string, policy?: string, modelId = 'h') =>
     fakeWorker({ url, modelId, labels: policy === undefined ? {} : { policy } });
+
+  it('refuses a factory that makes no policies, whether it is asked for or not', async () => {
+    const plugin = factoryModule({ name: 'hollow' });
+    await expect(boot([], {}, [plugin])).rejects.toThrow(
+      "routing policy 'hollow' has no create() method",
+    );
+  });
 
   it('names the known policies when the default is unknown', async () => {
     await expect(boot([], { policy: 'nope' })).rejects.toThrow(
