@@ -10,11 +10,14 @@ const ONCE_SECS = 20;
 /** Milliseconds between looks at the workers. */
 const REFRESH_MS = 500;
 
-const whole = (text: string): number => {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('give a whole number.');
-  return value;
-};
+const whole =
+  (min: number, max: number) =>
+  (text: string): number => {
+    if (!/^\d+$/.test(text) || Number(text) < min || Number(text) > max) {
+      throw new InvalidArgumentError(`give a whole number from ${min} to ${max}.`);
+    }
+    return Number(text);
+  };
 
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
@@ -69,8 +72,18 @@ async function demo(isStopped: () => boolean): Promise<number> {
   const options = new Command('demo')
     .description('Three mock engines, the gateway in front of them, and traffic.')
     .option('--once', 'run for a while, print a summary; exit 0 only if all went well')
-    .option('--seconds <n>', `end after so many seconds (--once alone: ${ONCE_SECS})`, whole)
-    .option('--port <n>', 'port of the gateway; another is used when it is taken', whole, 0)
+    .option(
+      '--seconds <n>',
+      `end after so many seconds (--once alone: ${ONCE_SECS})`,
+      whole(1, 86_400),
+    )
+    .option(
+      '--port <n>',
+      'port of the gateway; another is used when it is taken',
+      whole(0, 65_535),
+      0,
+    )
+    .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
     .parse()
     .opts<{ once?: true; seconds?: number; port: number }>();
   const seconds = options.seconds ?? (options.once === true ? ONCE_SECS : Infinity);

@@ -36,8 +36,8 @@ describe('smg mock-engine', () => {
     ['--fail-rate', '2'],
     ['--label', 'nonsense'],
     ['--frobnicate', '1'],
-  ])('refuses %s %s with a sentence and code 1', async (flag, value) => {
-    expect(await mockEngine([flag, value])).toBe(1);
+  ])('refuses %s %s with a sentence and code 2', async (flag, value) => {
+    expect(await mockEngine([flag, value])).toBe(2);
     expect(printed.join('')).toMatch(/^error: /);
     expect(printed.join('')).not.toContain('    at ');
   });

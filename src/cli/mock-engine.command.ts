@@ -14,6 +14,9 @@ const numberIn =
 
 const whole = (min: number, max: number): ((text: string) => number) => numberIn(min, max, true);
 
+/** What a command line that cannot be understood ends with, as with `smg launch`. */
+const USAGE = 2;
+
 /** A day: longer delays are a slip of the keyboard. */
 const MAX_DELAY_MS = 86_400_000;
 
@@ -85,13 +88,17 @@ function optionsOf(flags: Flags): MockEngineOptions {
  *
  * @param argv arguments after `mock-engine`.
  * @throws CommanderError on a bad flag (its text is already on stderr) and after `--help`, whose
- *   `exitCode` is 0; Error when the port cannot be had.
+ *   `exitCode` is 0; Error when the address cannot be listened on.
  */
 export async function runMockEngine(argv: readonly string[]): Promise<{ stop(): Promise<void> }> {
   const command = mockEngineCommand().name('smg mock-engine').exitOverride();
   command.parse([...argv], { from: 'user' });
   const engine = new MockEngine(optionsOf(command.opts<Flags>()));
-  await engine.start();
+  await engine.start().catch((cause: unknown) => {
+    const { host, port } = engine.options;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`cannot listen on --host ${host} --port ${port}: ${why}`, { cause });
+  });
   const { kind, servedModelName } = engine.options;
   const line = { event: 'listening', url: engine.url, kind, model: servedModelName };
   console.log(JSON.stringify(line));
@@ -113,7 +120,7 @@ export async function mockEngine(argv: readonly string[]): Promise<number | unde
     return undefined;
   } catch (error) {
     // Commander has printed its text already.
-    if (error instanceof CommanderError) return error.exitCode;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
     throw error;
   }
 }
