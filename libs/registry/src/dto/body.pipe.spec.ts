@@ -26,3 +26,36 @@ describe('a body with names that mean something to JavaScript', () => {
     expect(new BodyPipe(WorkerSpecDto).transform(body)).toEqual({ url: 'http://h' });
   });
 });
+
+describe('a body larger than any worker definition', () => {
+  const named = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']));
+  const nested = (depth: number): unknown => {
+    let value: unknown = 1;
+    for (let i = 0; i < depth; i += 1) value = [value];
+    return value;
+  };
+
+  it.each<[string, object, string]>([
+    ['labels', { labels: named(200_000) }, 'more than 25000 members'],
+    ['unknown members', named(300_000), 'more than 25000 members'],
+    ['metadata', { models: [{ id: 'm', metadata: named(200_000) }] }, 'more than 25000 members'],
+    ['models', { models: Array(100_000).fill({ id: 'm' }) }, 'more than 50000 values'],
+    ['depth', { models: [{ id: 'm', metadata: nested(100_000) }] }, 'nested deeper than 64'],
+  ])('is refused at once: %s', (_what, members, reason) => {
+    const startedAt = performance.now();
+    expect(() => new BodyPipe(WorkerSpecDto).transform({ url: 'http://h', ...members })).toThrow(
+      expect.objectContaining({ status: 422, message: expect.stringContaining(reason) }),
+    );
+    // Read by its shape, each would take seconds to minutes.
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+  });
+
+  it('leaves room for the class names of a large model', () => {
+    const models = [{ id: 'm', id2label: named(21_000) }];
+    expect(new BodyPipe(WorkerSpecDto).transform({ url: 'http://h', models })).toEqual({
+      url: 'http://h',
+      models,
+    });
+  });
+});

@@ -2,6 +2,7 @@ import { type PipeTransform } from '@nestjs/common';
 import { plainToInstance, type ClassConstructor } from 'class-transformer';
 import { validateSync, type ValidationError } from 'class-validator';
 import { BodyRejected } from '../core/body-rejected';
+import { excessOf } from '../core/body-size';
 
 /**
  * Reads a body by the shape of a DTO class. Unknown members are dropped, `null` counts as absent, and
@@ -18,6 +19,8 @@ export class BodyPipe<Wire> implements PipeTransform<unknown, Wire> {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       throw unprocessable('expected a JSON object');
     }
+    const excess = excessOf(body);
+    if (excess !== undefined) throw unprocessable(excess);
     const dto = this.read(body);
     const errors = validateSync(dto, { whitelist: true, stopAtFirstError: true });
     if (errors.length > 0)
