@@ -1,4 +1,12 @@
-import { type AskEngine, type EngineAdapter, type EngineFacts } from '@smg/plugin-api';
+import {
+  type AskEngine,
+  type ControlCall,
+  type ControlEffect,
+  type EngineAdapter,
+  type EngineCapabilities,
+  type EngineFacts,
+} from '@smg/plugin-api';
+import { nativeEffects } from './native-control';
 import { discoverNative } from './native-discovery';
 
 /** SGLang: full metadata under `/server_info` and `/model_info`. */
@@ -10,8 +18,20 @@ export class SglangEngine implements EngineAdapter {
     order: 20,
     fallback: 'silent',
   } as const;
+  readonly capabilities: EngineCapabilities = {
+    pauseModes: ['abort', 'retract', 'in_place'],
+    updateFrom: ['disk', 'tensor', 'distributed'],
+    abort: true,
+    flushCache: true,
+    sleepWake: true,
+    reportsWeightVersion: true,
+  };
 
   discover(ask: AskEngine): Promise<EngineFacts> {
     return discoverNative(ask);
+  }
+
+  effectsOf(call: ControlCall): readonly ControlEffect[] {
+    return nativeEffects(call);
   }
 }

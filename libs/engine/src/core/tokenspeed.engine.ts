@@ -1,4 +1,11 @@
-import { type AskEngine, type EngineAdapter, type EngineFacts } from '@smg/plugin-api';
+import {
+  type AskEngine,
+  type ControlCall,
+  type ControlEffect,
+  type EngineAdapter,
+  type EngineFacts,
+} from '@smg/plugin-api';
+import { nativeEffects } from './native-control';
 import { discoverNative } from './native-discovery';
 
 /** TokenSpeed; never guessed, only named by an operator. */
@@ -8,5 +15,9 @@ export class TokenspeedEngine implements EngineAdapter {
 
   discover(ask: AskEngine): Promise<EngineFacts> {
     return discoverNative(ask);
+  }
+
+  effectsOf(call: ControlCall): readonly ControlEffect[] {
+    return nativeEffects(call);
   }
 }
