@@ -4,6 +4,7 @@ import { Logger } from '@nestjs/common';
 import { type Cost, measureCase } from './measure-case';
 import { type MicroSuite } from './micro-suite';
 import { baselineSuite } from './suites/baseline.suite';
+import { filterRlSuite } from './suites/filter-rl.suite';
 import { filtersSuite } from './suites/filters.suite';
 import { headersSuite } from './suites/headers.suite';
 import { metricsSuite } from './suites/metrics.suite';
@@ -15,6 +16,7 @@ import { selectorSuite } from './suites/selector.suite';
 const SUITES: readonly MicroSuite[] = [
   baselineSuite,
   filtersSuite,
+  filterRlSuite,
   selectorSuite,
   headersSuite,
   prefixTreeSuite,
