@@ -310,7 +310,7 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     if (this.isFinished || this.writer.headSent) return;
     this.committed();
     this.errorCode = error.code;
-    if (error.level === 'error') this.services.logFault(error.message, error.cause);
+    if (error.level === 'error') this.logFault(error.message, error.cause);
     if (!isStamped) this.exchange.routedWorker = undefined;
     const { status, headers, body } = replyOf(error, this.exchange.requestId);
     const head = new FlatResponseHead(status, false, headers);
@@ -344,8 +344,12 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
       for (const interceptor of this.interceptors) interceptor.onHead(head, this.exchange);
     } catch (error) {
       // The error answer goes out without its stamp rather than not at all.
-      this.services.logFault('a response interceptor failed on an error answer', error);
+      this.logFault('a response interceptor failed on an error answer', error);
     }
+  }
+
+  private logFault(message: string, cause: unknown): void {
+    this.services.logFault(message, cause, this.exchange.requestId);
   }
 
   private readonly onClose = (): void => {

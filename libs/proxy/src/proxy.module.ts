@@ -58,8 +58,9 @@ const runServices: FactoryProvider<RunServices> = {
       metrics,
       random: Math.random,
       now: () => performance.now(),
-      logFault: (message: string, cause: unknown) => {
-        logger.error(cause instanceof Error ? { message, err: cause } : message);
+      logFault: (message: string, cause: unknown, requestId: string) => {
+        const fields = { request_id: requestId, ...(cause instanceof Error ? { err: cause } : {}) };
+        logger.error(fields, message);
       },
     });
   },

@@ -51,6 +51,6 @@ export interface RunServices {
   readonly random: () => number;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
-  /** A fault of the gateway, with its cause. */
-  readonly logFault: (message: string, cause: unknown) => void;
+  /** A fault of the gateway or of a plug-in, with its cause and the request it befell. */
+  readonly logFault: (message: string, cause: unknown, requestId: string) => void;
 }
