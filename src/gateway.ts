@@ -1,3 +1,4 @@
+import { Logger } from '@nestjs/common';
 import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Server } from 'node:http';
 import { type GatewayConfig } from '@smg/config';
@@ -46,6 +47,11 @@ export class Gateway {
         this.app.get(ProcessLifecycle).beginDraining();
       },
       inFlight: () => this.app.get<RequestObserver>(REQUEST_OBSERVER).inFlight,
+      drained: (cut) => {
+        const log = new Logger('shutdown');
+        if (cut === 0) log.log('drained: every request was finished');
+        else log.warn(`the grace period is over; unfinished requests cut: ${cut}`);
+      },
       dispose: () => this.dispose(),
     });
     return this.ending;

@@ -12,6 +12,8 @@ export interface ShutdownSteps {
   beginDraining(): void;
   /** Requests not yet finished, bodies included. */
   inFlight(): number;
+  /** Told once the listener is closed and the wait is over. @param cut requests that were not finished. */
+  drained(cut: number): void;
   /** Ends everything else: modules, timers, pools. */
   dispose(): Promise<void>;
 }
@@ -33,6 +35,7 @@ export async function shutDownGracefully(steps: ShutdownSteps): Promise<void> {
     await sleep(POLL_MS);
     server.closeIdleConnections();
   }
+  steps.drained(steps.inFlight());
   server.closeAllConnections();
   await steps.dispose();
 }

@@ -100,6 +100,7 @@ describe('SIGTERM', () => {
       await running.closed;
       expect(running.text()).toContain('[DONE]');
       expect(running.isWhole()).toBe(true);
+      expect(program.output()).toContain('drained: every request was finished');
       agent.destroy();
       for (const socket of idle) socket.destroy();
     });
@@ -119,6 +120,7 @@ describe('the end', () => {
       await running.closed;
       expect(running.text()).not.toContain('[DONE]');
       expect(running.isWhole()).toBe(false);
+      expect(program.output()).toContain('the grace period is over; unfinished requests cut: 1');
       await until('the engine lost its client', () => engine.counters.inFlight === 0);
     });
   });
