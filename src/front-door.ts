@@ -41,6 +41,11 @@ export class FrontDoor {
   ): void {
     // A connection that is told to close now is one less to cut later.
     if (this.lifecycle?.isDraining === true) response.shouldKeepAlive = false;
-    if (this.dataPlane?.handle(request, response) !== true) fastify(request, response);
+    const { dataPlane } = this;
+    if (dataPlane?.handle(request, response) === true) return;
+    if (dataPlane?.owns(request) !== true && dataPlane?.refusesLoop(request, response) === true) {
+      return;
+    }
+    fastify(request, response);
   }
 }

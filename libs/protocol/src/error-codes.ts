@@ -86,6 +86,11 @@ export const ERROR_CODES = {
     'The process is near its limit of open files; retry elsewhere or later.',
   ),
   call_upstream_timeout: entry(504, 'warn', 'The worker did not answer within the deadline.'),
+  loop_detected: entry(
+    508,
+    'warn',
+    "The request came back to the gateway that sent it: a worker's URL leads here.",
+  ),
 } as const satisfies Record<string, ErrorCodeEntry>;
 
 /** A code of the table. */

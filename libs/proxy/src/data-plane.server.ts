@@ -2,7 +2,9 @@ import { GatewayError, REQUEST_ID, ROUTING_TOKENS } from '@smg/protocol';
 import { attachedInterceptors, type ResponseInterceptor } from '@smg/plugin-api';
 import { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type ConnectionBudget } from './connection.budget';
+import { type ClientHead } from './core/client-head';
 import { type RequestIds } from './core/request-id';
+import { replyOf } from './gateway-reply';
 import { InferenceExchange, type HintHeaders } from './inference.exchange';
 import { InferenceRun } from './inference.run';
 import { headOf } from './request-head';
@@ -53,6 +55,19 @@ export class DataPlaneServer {
   /** The id of any request of this server, by the same rules: a client's own, or one made here. */
   requestIdOf(request: IncomingMessage): string {
     return this.parts.requestIds.of(headOf(request), 'req-');
+  }
+
+  /** Answers 508 to what this gateway itself sent to a worker, such as a probe of a worker that is itself. */
+  refusesLoop(request: IncomingMessage, response: ServerResponse): boolean {
+    const head = headOf(request);
+    if (!this.isOwn(head)) return false;
+    const { status, headers, body } = replyOf(loop(), this.parts.requestIds.of(head, 'req-'));
+    headers.push('content-length', String(Buffer.byteLength(body)), 'connection', 'close');
+    response.on('error', ignore);
+    request.on('error', ignore);
+    response.writeHead(status, headers);
+    response.end(body);
+    return true;
   }
 
   /** Serves the request, or returns false: it is not a data-plane path, or the hot lane is off. */
@@ -112,7 +127,12 @@ export class DataPlaneServer {
       exchange,
       interceptors: attached.length > 0 ? attached : this.parts.interceptors(),
     });
-    run.start(budget.isSpent ? processFull() : undefined);
+    if (this.isOwn(head)) run.start(loop());
+    else run.start(budget.isSpent ? processFull() : undefined);
+  }
+
+  private isOwn(head: ClientHead): boolean {
+    return head.via?.includes(this.parts.services.transport.via) === true;
   }
 
   private refuseMethod(
@@ -147,6 +167,10 @@ function processFull(): GatewayError {
   return new GatewayError('connection_limit_reached', 'the gateway has no free connections', {
     retryAfterSecs: 1,
   });
+}
+
+function loop(): GatewayError {
+  return new GatewayError('loop_detected', 'a worker URL leads back to this gateway');
 }
 
 function pathOf(url: string): string {

@@ -37,6 +37,7 @@ export class UndiciCall implements UpstreamCall {
     private readonly pool: UpstreamPool,
     request: UpstreamRequest,
     private readonly handler: UpstreamHandler,
+    private readonly via: string,
   ) {
     this.body = request.body;
     this.request = this.isLarge ? { ...request, body: null } : request;
@@ -146,7 +147,7 @@ export class UndiciCall implements UpstreamCall {
   }
 
   private headersToSend(): string[] {
-    const headers = this.request.headers as string[];
+    const headers = [...this.request.headers, 'via', this.via];
     if (this.body === null || !this.isLarge) return headers;
     // Without it the client library would send an iterable chunked.
     return [...headers, 'content-length', String(this.body.length)];

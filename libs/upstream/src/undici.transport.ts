@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
 import { UndiciCall } from './undici.call';
 import { UpstreamPool } from './upstream.pool';
 import {
@@ -11,6 +12,8 @@ import {
 /** {@link UpstreamTransport} over undici's `Client.dispatch`, its cheapest entrance. */
 @Injectable()
 export class UndiciTransport implements UpstreamTransport {
+  readonly via = `1.1 smg-${randomBytes(9).toString('base64url')}`;
+
   constructor(private readonly pool: UpstreamPool) {}
 
   get openConnections(): number {
@@ -18,7 +21,7 @@ export class UndiciTransport implements UpstreamTransport {
   }
 
   dispatch(request: UpstreamRequest, handler: UpstreamHandler): UpstreamCall {
-    const call = new UndiciCall(this.pool, request, handler);
+    const call = new UndiciCall(this.pool, request, handler, this.via);
     call.start(request.freshConnection === true);
     return call;
   }

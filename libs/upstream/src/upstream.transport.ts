@@ -46,6 +46,8 @@ export interface UpstreamTransport {
    * client library refuses as malformed reports `onError` on the next tick.
    */
   dispatch(request: UpstreamRequest, handler: UpstreamHandler): UpstreamCall;
+  /** This gateway in the `via` header of everything it sends, as no other gateway is called. */
+  readonly via: string;
   /** Sockets to engines now open or being opened; counted against the limit of open files. */
   readonly openConnections: number;
 }

@@ -8,6 +8,7 @@ class FramingFields {
   hosts = 0;
   authorization: string | undefined;
   expect: string | undefined;
+  via: string | undefined;
   defect: string | undefined;
 
   take(name: string, value: string): void {
@@ -29,6 +30,9 @@ class FramingFields {
       case 'expect':
         this.expect = value;
         break;
+      case 'via':
+        this.via = this.via === undefined ? value : `${this.via}, ${value}`;
+        break;
       default:
     }
   }
@@ -45,6 +49,8 @@ export class ClientHead {
   readonly contentLength: number;
   readonly isChunked: boolean;
   readonly authorization: string | undefined;
+  /** Gateways the request has passed; repeats joined. */
+  readonly via: string | undefined;
   /** The client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
   /** Why the message must be refused: two readers could disagree about where it ends. */
@@ -66,6 +72,7 @@ export class ClientHead {
     this.contentLength = length !== undefined && CONTENT_LENGTH.test(length) ? Number(length) : -1;
     this.isChunked = coding !== undefined;
     this.authorization = seen.authorization;
+    this.via = seen.via;
     this.expectsContinue = knowsInterim && seen.expect?.toLowerCase() === '100-continue';
     this.defect = seen.defect ?? framingDefect(length, coding, seen.hosts);
   }

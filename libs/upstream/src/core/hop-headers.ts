@@ -9,6 +9,8 @@ const FORWARDED: ReadonlySet<string> = new Set([
   'x-correlation-id',
   'traceparent',
   'tracestate',
+  // Gateways before this one: how each of them knows a request that came round to it.
+  'via',
   ROUTING_KEY,
 ]);
 
@@ -71,9 +73,9 @@ export function buildRequestHeaders(
 }
 
 function isForwarded(name: string): boolean {
-  // Every forwarded name starts with x or t: most headers are settled by one character.
+  // Every forwarded name starts with x, t or v: most headers are settled by one character.
   const first = name.charCodeAt(0);
-  if (first !== 0x78 && first !== 0x74) return false;
+  if (first !== 0x78 && first !== 0x74 && first !== 0x76) return false;
   return FORWARDED.has(name) || (name.startsWith(FORWARDED_PREFIX) && isToken(name));
 }
 
