@@ -36,7 +36,8 @@ export class EngineQuestions {
       const status = await this.status(contact, 'GET', path);
       return status >= 200 && status < 300 ? undefined : `GET ${path} answered ${status}`;
     } catch (error) {
-      return `GET ${path} failed: ${failureOf(error)}`;
+      // A call that failed names itself: `GET /health: cannot connect (ECONNREFUSED)`.
+      return failureOf(error);
     }
   }
 }

@@ -52,7 +52,7 @@ describe('health', () => {
     caller.on('/health', { status: 503 });
     time.advance(1000);
     await flush();
-    caller.on('/health', new Error('cannot connect (ECONNREFUSED)'));
+    caller.on('/health', new Error('GET /health: cannot connect (ECONNREFUSED)'));
     for (let i = 0; i < 3; i++) {
       time.advance(1000);
       await flush();
@@ -60,7 +60,7 @@ describe('health', () => {
     const lines = logged.join('\n');
     expect(lines).toContain(`${E1} ready -> not_ready: GET /health answered 503`);
     expect(lines).toContain(
-      `${E1} not_ready -> failed: GET /health failed: cannot connect (ECONNREFUSED)`,
+      `${E1} not_ready -> failed: GET /health: cannot connect (ECONNREFUSED)`,
     );
   });
 
@@ -90,20 +90,20 @@ describe('health', () => {
 describe('start-up', () => {
   it('says what a registration waits for: in the job status, and in the log once per reason', async () => {
     const { add, call, caller, flush, time, logged } = await boot();
-    caller.on('/health', new Error('cannot connect (ECONNREFUSED)'));
+    caller.on('/health', new Error('GET /health: cannot connect (ECONNREFUSED)'));
     const id = await add({ url: E1 });
     for (let i = 0; i < 2; i++) {
       time.advance(30_000);
       await flush();
     }
-    const why = 'GET /health failed: cannot connect (ECONNREFUSED)';
+    const why = 'GET /health: cannot connect (ECONNREFUSED)';
     expect((await call('GET', `/workers/${id}`)).json.job_status).toMatchObject({
       status: 'processing',
       message: `waiting for the engine: ${why}`,
     });
     const told = logged.filter((line) => line.startsWith(`waiting for ${E1}`));
     expect(told.map((line) => line.split(' ', 8).join(' '))).toEqual([
-      `waiting for ${E1}: GET /health failed: cannot connect`,
+      `waiting for ${E1}: GET /health: cannot connect (ECONNREFUSED)`,
     ]);
     caller.on('/health', { status: 200 });
     time.advance(30_000);

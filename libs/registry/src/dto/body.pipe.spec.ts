@@ -2,6 +2,19 @@ import { BodyPipe } from './body.pipe';
 import { WorkerPatchDto } from './worker-patch.dto';
 import { WorkerSpecDto } from './worker-spec.dto';
 
+describe('a body that breaks a rule', () => {
+  it.each([
+    [{ url: 5 }, 'url must be a string'],
+    [{ url: 'u', health: { timeout_secs: -1 } }, 'health.timeout_secs must not be less than 0'],
+    [
+      { url: 'u', resilience: { retryable_status_codes: ['a'] } },
+      'each value in resilience.retryable_status_codes must be an integer number',
+    ],
+  ])('%j is refused by the full name of the member', (body, reason) => {
+    expect(() => new BodyPipe(WorkerSpecDto).transform(body)).toThrow(reason);
+  });
+});
+
 describe('a body with names that mean something to JavaScript', () => {
   const text = '{"url":"http://h","labels":{"constructor":"a","__proto__":"b","toString":"c"}}';
 

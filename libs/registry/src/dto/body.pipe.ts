@@ -42,8 +42,13 @@ function unprocessable(reason: string): BodyRejected {
   return new BodyRejected(422, `Failed to deserialize the JSON body: ${reason}`);
 }
 
+/** How class-validator begins a reason about the members of an array. */
+const EACH = 'each value in ';
+
 function reasonsOf(error: ValidationError, prefix: string): string[] {
-  const own = Object.values(error.constraints ?? {}).map((reason) => prefix + reason);
+  const own = Object.values(error.constraints ?? {}).map((reason) =>
+    reason.startsWith(EACH) ? `${EACH}${prefix}${reason.slice(EACH.length)}` : `${prefix}${reason}`,
+  );
   const nested = (error.children ?? []).flatMap((it) =>
     reasonsOf(it, `${prefix}${error.property}.`),
   );
