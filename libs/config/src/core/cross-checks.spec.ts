@@ -11,6 +11,8 @@ describe('cross checks', () => {
   it.each([
     ['--policy power_of_two', 'at least 2 --worker-urls or --enable-igw, got 0'],
     ['--policy power_of_two --worker-urls http://a', 'got 1'],
+    ['--worker-urls grpc://a:1', '--worker-urls: grpc:// is not available in this version'],
+    ['--worker-urls http://a ipc:///s', 'entry 2: ipc:// is not available in this version'],
     ['--policy nope', '--policy: nope is not one of cache_aware'],
     ['--policy manual --plugin p', '--policy: manual is not available in this version'],
     ['--eviction-interval 0', '--eviction-interval: 0 is not > 0'],

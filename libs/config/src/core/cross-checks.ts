@@ -14,6 +14,7 @@ export function crossCheck(
 ): readonly string[] {
   return [
     ...checkPolicy(config, label, options),
+    ...checkWorkers(config, label),
     ...checkPorts(config, label),
     ...checkBackoff(config, label),
     ...checkAliases(config, label),
@@ -45,6 +46,17 @@ function checkPolicy(
     ];
   }
   return [];
+}
+
+/** Schemes of SMG that the value rule knows and no worker can have yet. The rest of a URL may be secret. */
+function checkWorkers({ workers }: GatewayConfig, label: Label): readonly string[] {
+  return workers.urls.flatMap((url, index) => {
+    const scheme = /^(grpcs?|ipc):/.exec(url)?.[0];
+    const entry = workers.urls.length > 1 ? `entry ${index + 1}: ` : '';
+    return scheme === undefined
+      ? []
+      : [`${label('worker-urls')}: ${entry}${scheme}// is not available in this version`];
+  });
 }
 
 function checkPorts({ listener, observability }: GatewayConfig, label: Label): readonly string[] {

@@ -15,7 +15,7 @@ function shown(url: string): string {
 function check(url: string): Parsed<string> {
   const scheme = SCHEME.exec(url)?.[0];
   if (scheme === undefined) {
-    return bad(`${shown(url)} does not start with http://, https://, grpc://, grpcs:// or ipc://`);
+    return bad(`${shown(url)} does not start with http:// or https://`);
   }
   const rest = url.slice(scheme.length);
   if (scheme === 'ipc://') {
@@ -32,6 +32,6 @@ function check(url: string): Parsed<string> {
 /** URL of an engine; the registry brings it into its canonical form. */
 export const workerUrl: Scalar<string> = text({
   label: 'URL',
-  rule: 'lower-case http, https, grpc, grpcs or ipc scheme and a host; no user or password',
+  rule: 'lower-case http or https scheme (not yet: grpc, grpcs, ipc) and a host; no user or password',
   check,
 });
