@@ -12,6 +12,16 @@ export interface RlCapabilities {
   readonly reports_weight_version: boolean;
 }
 
+const PREFIX = 'rl.';
+const FIELDS = [
+  'pause_modes',
+  'update_from',
+  'abort',
+  'flush_cache',
+  'sleep_wake',
+  'reports_weight_version',
+] as const satisfies readonly (keyof RlCapabilities)[];
+
 const NOTHING: EngineCapabilities = {
   pauseModes: [],
   updateFrom: [],
@@ -31,31 +41,30 @@ export function capabilitiesOf(
   labels: ReadonlyMap<string, string>,
 ): RlCapabilities {
   const known = adapter ?? NOTHING;
-  let overridden = false;
-  const label = (field: string): string | undefined => {
-    const value = labels.get(`rl.${field}`);
-    if (value !== undefined) overridden = true;
-    return value;
+  return {
+    source: FIELDS.some((field) => labels.has(PREFIX + field)) ? 'label' : 'static',
+    pause_modes: list(labels.get(`${PREFIX}pause_modes`), known.pauseModes),
+    update_from: list(labels.get(`${PREFIX}update_from`), known.updateFrom),
+    abort: flag(labels.get(`${PREFIX}abort`), known.abort),
+    flush_cache: flag(labels.get(`${PREFIX}flush_cache`), known.flushCache),
+    sleep_wake: flag(labels.get(`${PREFIX}sleep_wake`), known.sleepWake),
+    reports_weight_version: flag(
+      labels.get(`${PREFIX}reports_weight_version`),
+      known.reportsWeightVersion,
+    ),
   };
-  const list = (field: string, otherwise: readonly string[]): readonly string[] => {
-    const value = label(field);
-    if (value === undefined) return otherwise;
-    return value
-      .split(',')
-      .map(trimWhitespace)
-      .filter((piece) => piece !== '');
-  };
-  const flag = (field: string, otherwise: boolean): boolean => {
-    const value = label(field);
-    return value === undefined ? otherwise : trimWhitespace(value).toLowerCase() === 'true';
-  };
-  const fields = {
-    pause_modes: list('pause_modes', known.pauseModes),
-    update_from: list('update_from', known.updateFrom),
-    abort: flag('abort', known.abort),
-    flush_cache: flag('flush_cache', known.flushCache),
-    sleep_wake: flag('sleep_wake', known.sleepWake),
-    reports_weight_version: flag('reports_weight_version', known.reportsWeightVersion),
-  };
-  return { source: overridden ? 'label' : 'static', ...fields };
+}
+
+/** A comma list, trimmed; empty pieces say nothing. */
+function list(label: string | undefined, otherwise: readonly string[]): readonly string[] {
+  if (label === undefined) return otherwise;
+  return label
+    .split(',')
+    .map(trimWhitespace)
+    .filter((piece) => piece !== '');
+}
+
+/** Only `true`, in any case, is true: `yes` and `1` are not. */
+function flag(label: string | undefined, otherwise: boolean): boolean {
+  return label === undefined ? otherwise : trimWhitespace(label).toLowerCase() === 'true';
 }

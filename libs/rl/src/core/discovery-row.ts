@@ -1,6 +1,7 @@
 import { type EngineCapabilities, type WorkerView } from '@smg/plugin-api';
 import { capabilitiesOf, type RlCapabilities } from './capabilities';
 import { type ControlState, type VersionSource } from './engine-state';
+import { engineName } from './selector-keys';
 import { type VersionTable } from './version-table';
 import { parseVersion } from './weight-version';
 
@@ -81,7 +82,7 @@ export function engineRow(worker: WorkerView, ranks: number, sources: RowSources
     id: worker.id,
     url: worker.url,
     base_url: worker.baseUrl,
-    engine: worker.runtime === '' ? 'unknown' : worker.runtime,
+    engine: engineName(worker),
     engine_version: labels.get('version') ?? null,
     model_id: worker.modelId,
     worker_type: worker.workerType,

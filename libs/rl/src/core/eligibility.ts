@@ -135,21 +135,27 @@ export class Eligibility {
   ): DropReason | undefined {
     // An engine nobody has told of is active and has no version.
     if (state !== undefined && state.control !== 'active') return state.control;
+    // Where nobody has a version there is nothing to be behind of.
+    if (policy.kind === 'any' || (policy.kind !== 'min-version' && latest === undefined)) {
+      return undefined;
+    }
     const version = state?.version;
+    if (version === undefined) return 'unversioned';
+    return this.#isFresh(version, latest, policy) ? undefined : 'stale';
+  }
+
+  #isFresh(
+    version: WeightVersion,
+    latest: WeightVersion | undefined,
+    policy: Exclude<VersionPolicy, { kind: 'any' }>,
+  ): boolean {
     switch (policy.kind) {
-      case 'any':
-        return undefined;
       case 'latest-only':
-        if (latest === undefined) return undefined;
-        if (version === undefined) return 'unversioned';
-        return equalVersions(version, latest) ? undefined : 'stale';
+        return equalVersions(version, latest);
       case 'max-staleness':
-        if (latest === undefined) return undefined;
-        if (version === undefined) return 'unversioned';
-        return isWithin(version, latest, policy.distance) ? undefined : 'stale';
+        return isWithin(version, latest, policy.distance);
       case 'min-version':
-        if (version === undefined) return 'unversioned';
-        return compareVersions(version, policy.floor, this.#onMixed) >= 0 ? undefined : 'stale';
+        return compareVersions(version, policy.floor, this.#onMixed) >= 0;
     }
   }
 }
@@ -162,8 +168,12 @@ const NONE: Readonly<Record<DropReason, number>> = Object.freeze({
 });
 
 /** Text has no distance: only numbers can be near each other. */
-function isWithin(version: WeightVersion, latest: WeightVersion, distance: bigint): boolean {
-  if (version.number === undefined || latest.number === undefined) return false;
+function isWithin(
+  version: WeightVersion,
+  latest: WeightVersion | undefined,
+  distance: bigint,
+): boolean {
+  if (version.number === undefined || latest?.number === undefined) return false;
   return latest.number - version.number <= distance;
 }
 

@@ -25,8 +25,8 @@ export function mayBeMixed(status: number, isGenerate: boolean, drifted: boolean
  * it. Source: SMG RL contract 7.4 and the decision on stamps.
  */
 export function isMixed(question: MixedQuestion): boolean {
-  const { isGenerate, body, contentType, stamped, drifted } = question;
-  const report = /json/i.test(contentType ?? '') ? readReport(body, stamped) : SILENT;
+  const { isGenerate, contentType, drifted } = question;
+  const report = /json/i.test(contentType ?? '') ? readReport(question) : SILENT;
   if (isGenerate && report.mixed) return true;
   return drifted && !report.reported;
 }
@@ -40,7 +40,7 @@ interface Report {
 const SILENT: Report = Object.freeze({ mixed: false, reported: false });
 const FIELD = Buffer.from('"weight_version');
 
-function readReport(body: Buffer, stamped: WeightVersion | undefined): Report {
+function readReport({ body, isGenerate, stamped }: MixedQuestion): Report {
   // Much cheaper than parsing, and an answer without the name reports nothing.
   if (!body.includes(FIELD)) return SILENT;
   let parsed: unknown;
@@ -54,7 +54,8 @@ function readReport(body: Buffer, stamped: WeightVersion | undefined): Report {
   let reported = false;
   for (const item of items) {
     if (!isObject(item)) return SILENT;
-    const own = reportOf(item, stamped);
+    // The native answer has `meta_info`, an OpenAI one may have `metadata` instead.
+    const own = reportOf(item['meta_info'] ?? (isGenerate ? null : item['metadata']), stamped);
     if (own === undefined) return SILENT;
     mixed ||= own.mixed;
     reported ||= own.reported;
@@ -62,30 +63,28 @@ function readReport(body: Buffer, stamped: WeightVersion | undefined): Report {
   return { mixed, reported };
 }
 
-/** One object's report; undefined when it has not the shape an engine sends. */
-function reportOf(
-  item: Readonly<Record<string, unknown>>,
-  stamped: WeightVersion | undefined,
-): Report | undefined {
-  // The native answer has `meta_info`, the OpenAI one `metadata`.
-  const info = item['meta_info'] ?? item['metadata'];
+/** What one object says; undefined when it has not the shape an engine sends. */
+function reportOf(info: unknown, stamped: WeightVersion | undefined): Report | undefined {
   if (info === undefined || info === null) return SILENT;
   if (!isObject(info)) return undefined;
-  const spans = info['weight_versions'];
-  if (spans !== undefined && spans !== null && !Array.isArray(spans)) return undefined;
-  const version = versionText(info['weight_version']);
-  const several = Array.isArray(spans) && spans.length > 1;
-  const differs =
-    version !== undefined &&
-    stamped !== undefined &&
-    !equalVersions(parseVersion(version), stamped);
-  const hasSpans = Array.isArray(spans) && spans.length > 0;
-  return { mixed: several || differs, reported: hasSpans || version !== undefined };
+  const spans = info['weight_versions'] ?? [];
+  if (!Array.isArray(spans)) return undefined;
+  const named = info['weight_version'];
+  return {
+    mixed: spans.length > 1 || differs(named, stamped),
+    reported: spans.length > 0 || isVersion(named),
+  };
 }
 
-function versionText(value: unknown): string | undefined {
-  if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && trimWhitespace(value) !== '' ? value : undefined;
+function isVersion(named: unknown): named is string | number {
+  return typeof named === 'number' || (typeof named === 'string' && trimWhitespace(named) !== '');
+}
+
+function differs(named: unknown, stamped: WeightVersion | undefined): boolean {
+  if (stamped === undefined || !isVersion(named)) return false;
+  // JSON.parse rounded a number this large, so it proves nothing.
+  if (typeof named === 'number' && Math.abs(named) > Number.MAX_SAFE_INTEGER) return false;
+  return !equalVersions(parseVersion(String(named)), stamped);
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -67,7 +67,9 @@ export function printSelector(selector: Selector): string {
 }
 
 function quote(value: string): string {
-  if (value !== '' && !/[,()"]/.test(value) && !BLANK.test(value)) return value;
+  // A leading `=` would read as the `==` that is no operator.
+  if (value !== '' && !value.startsWith('=') && !/[,()"]/.test(value) && !BLANK.test(value))
+    return value;
   return `"${value.replace(/["\\]/g, '\\$&')}"`;
 }
 

@@ -15,7 +15,6 @@ export type MixedComparison = (a: string, b: string) => void;
 
 const MAX_U64 = 18_446_744_073_709_551_615n;
 const DIGITS = /^\+?[0-9]+$/;
-// eslint-disable-next-line no-control-regex -- the range is ASCII itself
 const ASCII = /^[\0-\x7f]*$/;
 
 /** Reads a version. Anything is one: what is no unsigned 64-bit integer is a text version. */
