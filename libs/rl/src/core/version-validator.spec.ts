@@ -26,7 +26,7 @@ describe('validateVersion', () => {
       'weight_version contains a byte outside printable ASCII',
     ]),
   ])('refuses %.20j', (text, reason, message) => {
-    expect(validateVersion(text ?? '')).toEqual({ ok: false, reason, message });
+    expect(validateVersion(text)).toEqual({ ok: false, reason, message });
   });
 });
 
