@@ -89,6 +89,21 @@ const AMBIGUOUS: readonly (readonly [string, string])[] = [
   ['NUL in a value', post(['Host: g', 'X-A: b\0c', 'Content-Length: 2'], `{}${SMUGGLED}`)],
   ['NUL in a name', post(['Host: g', 'X\0A: b', 'Content-Length: 2'], `{}${SMUGGLED}`)],
   [
+    'chunks in HTTP/1.0',
+    post(['Host: g', 'Transfer-Encoding: chunked'], `2\r\n{}\r\n0\r\n\r\n${SMUGGLED}`).replace(
+      'HTTP/1.1',
+      'HTTP/1.0',
+    ),
+  ],
+  [
+    'HTTP/2.0 in the request line',
+    post(['Host: g', 'Content-Length: 2'], `{}${SMUGGLED}`).replace('HTTP/1.1', 'HTTP/2.0'),
+  ],
+  [
+    'no version in the request line',
+    post(['Host: g', 'Content-Length: 2'], `{}${SMUGGLED}`).replace(' HTTP/1.1', ''),
+  ],
+  [
     'a chunk size that is no number',
     post(['Host: g', 'Transfer-Encoding: chunked'], `zz\r\n{}\r\n0\r\n\r\n${SMUGGLED}`),
   ],
@@ -158,6 +173,12 @@ describeLanes('framing of requests', ({ hotLane }) => {
       expect(statusOf(answer.text)).toBe(400);
     }
     expect(await workerCount()).toBe(1);
+  });
+
+  it('CONNECT: 405, closed', async () => {
+    const answer = await sendRaw(gateway.port, 'CONNECT g:80 HTTP/1.1\r\nHost: g\r\n\r\n');
+    expect(statusOf(answer.text)).toBe(405);
+    expect(answer.end).not.toBe('open');
   });
 
   it('[framing] a refused message leaves the next request of the same connection unread', async () => {

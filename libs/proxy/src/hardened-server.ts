@@ -44,25 +44,38 @@ export function createHardenedServer(
   });
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     (request as Answered)[RESPONSE] = response;
-    if (headOf(request).defect !== undefined) refuse(request, response);
+    if (!isSound(request)) refuse(request, response);
     else listener(request, response);
   };
   server.on('request', serve);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    const { defect, expectsContinue } = headOf(request);
-    if (defect === undefined && !expectsContinue) {
+    const sound = isSound(request);
+    if (sound && !headOf(request).expectsContinue) {
       // Node takes a list that names it among others for the expectation itself.
       refuseExpectation(request, response);
       return;
     }
-    if (defect === undefined && options.answersExpectation?.(request) !== true) {
-      response.writeContinue();
-    }
+    if (sound && options.answersExpectation?.(request) !== true) response.writeContinue();
     serve(request, response);
   });
   server.on('checkExpectation', refuseExpectation);
+  server.on('connect', refuseTunnel);
   server.on('clientError', answerParserError);
   return server;
+}
+
+/** Node's parser also reads HTTP/0.9 and 2.0, and chunks in HTTP/1.0, which has none. */
+function isSound(request: IncomingMessage): boolean {
+  const { defect, isChunked } = headOf(request);
+  if (defect !== undefined || request.httpVersionMajor !== 1) return false;
+  return request.httpVersionMinor > 0 || !isChunked;
+}
+
+/** CONNECT; without a listener Node closes the connection and says nothing. */
+function refuseTunnel(_request: IncomingMessage, socket: Duplex): void {
+  socket.on('error', ignore);
+  socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+  closeSoon(socket);
 }
 
 function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
