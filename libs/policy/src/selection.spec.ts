@@ -207,6 +207,23 @@ describe('nobody left', () => {
     expect(select()).toMatchObject({ kind: 'all_filtered', code });
   });
 
+  it('a filter hears once of each selection it narrowed, explained or not', async () => {
+    const heard: string[] = [];
+    const hearing = (name: string, keep: (worker: WorkerView) => boolean, order: number) =>
+      keeping(name, keep, {
+        order,
+        onNarrowed: (given, kept) => heard.push(`${name} ${given.length} ${kept.length}`),
+      });
+    const filters = [
+      hearing('rl', ({ url }) => url !== 'http://w0:8000', 100),
+      hearing('quiet', () => true, 200),
+      hearing('gpu', () => false, 300),
+    ];
+    const { select } = await boot(fleet(), {}, filters.map(filterModule));
+    select();
+    expect(heard).toEqual(['rl 3 2', 'gpu 2 0']);
+  });
+
   it('says why in numbers that add up', async () => {
     const { select } = await boot(fleet(), { workerFilterHeader: 'x-filter' }, [
       filterModule(paused(['http://w0:8000'])),

@@ -106,11 +106,17 @@ export class Eligibility {
     const counts = { ...NONE };
     const measures = new Set<string>();
     let kept: WorkerView[] | undefined;
+    // Candidates of a pool mostly serve one model.
+    let model: string | undefined;
+    let latest: WeightVersion | undefined;
     for (let at = 0; at < candidates.length; at++) {
       const worker = candidates[at];
       if (worker === undefined) continue;
       const state = this.#table.get(worker.baseUrl);
-      const latest = this.#table.latest(worker.modelId);
+      if (worker.modelId !== model) {
+        model = worker.modelId;
+        latest = this.#table.latest(model);
+      }
       const reason = this.#judge(state, latest, policy);
       if (reason === undefined) {
         kept?.push(worker);

@@ -24,16 +24,25 @@ const VISIBLE = /^[\t\x20-\x7e]*$/;
 export class PolicyHeader {
   private readonly known = new BoundedCache<string, VersionPolicy>(REMEMBERED);
   private readonly canonical = new BoundedCache<string, VersionPolicy>(REMEMBERED);
+  // A trainer asks for one policy, request after request.
+  private lastValue: string | undefined;
+  private lastPolicy: VersionPolicy;
 
   /** @param fallback policy of a request without the header. */
   constructor(readonly fallback: VersionPolicy) {
+    this.lastPolicy = fallback;
     this.canonical.set(printVersionPolicy(fallback), fallback);
   }
 
   /** @param value the header; repeats joined with `, `, of which the first counts. */
   read(value: string | undefined): VersionPolicy | PolicyHeaderFault {
     if (value === undefined) return this.fallback;
-    return this.known.get(value) ?? this.parse(value);
+    if (value === this.lastValue) return this.lastPolicy;
+    const known = this.known.get(value);
+    if (known === undefined) return this.parse(value);
+    this.lastValue = value;
+    this.lastPolicy = known;
+    return known;
   }
 
   private parse(value: string): VersionPolicy | PolicyHeaderFault {
