@@ -7,6 +7,7 @@ import { type PluginModule } from '@smg/plugin-host';
 import { PolicyModule } from '@smg/policy';
 import { ProxyModule } from '@smg/proxy';
 import { RegistryModule } from '@smg/registry';
+import { RlModule } from '@smg/rl';
 import { UpstreamModule } from '@smg/upstream';
 import {
   authSlice,
@@ -14,6 +15,7 @@ import {
   policySlice,
   proxySlice,
   registrySlice,
+  rlSlice,
   upstreamSlice,
 } from './slices';
 
@@ -36,6 +38,7 @@ export class GatewayModule {
         RegistryModule.forRoot(registrySlice(config)),
         policy,
         ProxyModule.forRoot(proxySlice(config)),
+        ...(config.rl.enabled ? [RlModule.forRoot(rlSlice(config))] : []),
         ...plugins,
       ],
     };

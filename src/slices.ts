@@ -4,6 +4,7 @@ import { type GatewayLog, type ObservabilityOptions } from '@smg/observability';
 import { type PolicyOptions } from '@smg/policy';
 import { type ProxyOptions } from '@smg/proxy';
 import { DEFAULT_REGISTRY_OPTIONS, type RegistryOptions } from '@smg/registry';
+import { type RlOptions } from '@smg/rl';
 import { type UpstreamOptions } from '@smg/upstream';
 
 /** Cuts the configuration into what each lib is told; the only place that knows both sides. */
@@ -73,6 +74,14 @@ export function upstreamSlice({ requests }: GatewayConfig): UpstreamOptions {
 
 export function authSlice({ auth }: GatewayConfig): AuthOptions {
   return { apiKey: auth.apiKey, tenantApiKeys: auth.tenantApiKeys };
+}
+
+export function rlSlice({ rl }: GatewayConfig): RlOptions {
+  return {
+    controlTimeoutSecs: rl.controlTimeoutSecs,
+    fanoutConcurrency: rl.fanoutConcurrency,
+    versionPolicy: rl.versionPolicy,
+  };
 }
 
 export function observabilitySlice(

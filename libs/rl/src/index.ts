@@ -1,3 +1,5 @@
+export { RlModule } from './rl.module';
+export { RL_OPTIONS, type RlOptions } from './rl.options';
 export { capabilitiesOf, type RlCapabilities } from './core/capabilities';
 export {
   collapseRanks,

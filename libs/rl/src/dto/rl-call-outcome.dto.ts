@@ -1,0 +1,34 @@
+import { ApiProperty } from '@nestjs/swagger';
+
+/** What one engine answered; the HTTP status of R3 is the engine's. */
+export class RlCallOutcomeDto {
+  @ApiProperty({ description: 'Worker that was called.' })
+  readonly worker_id!: string;
+  @ApiProperty({ description: 'Its registered URL.' })
+  readonly url!: string;
+  @ApiProperty({ type: 'integer', description: "The engine's status." })
+  readonly status!: number;
+  @ApiProperty({
+    type: 'integer',
+    description: 'Milliseconds from the call to the end of the body.',
+  })
+  readonly latency_ms!: number;
+  @ApiProperty({
+    description: "The engine's body: JSON when it is JSON, otherwise text.",
+    oneOf: [
+      { type: 'object' },
+      { type: 'array', items: {} },
+      { type: 'string' },
+      { type: 'number' },
+      { type: 'boolean' },
+    ],
+    nullable: true,
+  })
+  readonly body!: unknown;
+  @ApiProperty({
+    required: false,
+    enum: [true],
+    description: 'Only when the body was longer than 1 MiB: `body` is then its first MiB, as text.',
+  })
+  readonly body_truncated?: true;
+}

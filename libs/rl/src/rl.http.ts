@@ -1,0 +1,52 @@
+/** What the controllers use of a Fastify request; `body` is bytes, because the routes keep them. */
+export interface RlRequest {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: unknown;
+  readonly raw: {
+    /** Request target, percent-encoded. */
+    readonly url?: string | undefined;
+    /** Names and values in turn, as received. */
+    readonly rawHeaders: readonly string[];
+  };
+}
+
+/** What the controllers use of a Fastify reply. */
+export interface RlReply {
+  readonly raw: {
+    readonly writableFinished: boolean;
+    readonly destroyed: boolean;
+    once(event: 'close', listener: () => void): unknown;
+    off(event: 'close', listener: () => void): unknown;
+  };
+  code(status: number): this;
+  header(name: string, value: string): this;
+  send(body: unknown): this;
+}
+
+const EMPTY = Buffer.alloc(0);
+
+export function bytesOf({ body }: RlRequest): Buffer {
+  return Buffer.isBuffer(body) ? body : EMPTY;
+}
+
+/** Query of a request without `?`; empty when there is none. */
+export function queryOf({ raw }: RlRequest): string {
+  const url = raw.url ?? '';
+  const at = url.indexOf('?');
+  return at < 0 ? '' : url.slice(at + 1);
+}
+
+const ENGINE_ROUTE = /^\/v1\/rl\/(?:workers\/[^/]*\/)?engine\/(.*)$/s;
+
+/** What follows `/engine/` in the request target, still encoded and without the query. */
+export function rawEnginePathOf({ raw }: RlRequest): string {
+  const path = (raw.url ?? '').split('?', 1)[0] ?? '';
+  return ENGINE_ROUTE.exec(path)?.[1] ?? '';
+}
+
+/** First value of a header, by lower-case name. */
+export function headerOf({ headers }: RlRequest, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' || value === undefined ? value : value[0];
+}
