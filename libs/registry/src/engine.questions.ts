@@ -55,6 +55,7 @@ function callOf(contact: EngineContact, method: string, path: string): WorkerCal
     apiKey: contact.apiKey,
     timeoutMs: contact.timeoutMs,
     maxBodyBytes: MAX_ANSWER_BYTES,
+    stopsAtLimit: true,
     ...(contact.signal === undefined ? {} : { signal: contact.signal }),
   };
 }

@@ -10,6 +10,8 @@ import {
 
 /** Bytes from which a body is worth the slower way that lets it go early. */
 const LARGE_BODY_BYTES = 64 * 1024;
+/** Interim answers of one exchange: one a second for hours is patience, more is a storm. */
+const MAX_INTERIM = 10_000;
 
 /**
  * One exchange on one pooled connection: undici's handler on one side, {@link UpstreamHandler} on the
@@ -28,6 +30,7 @@ export class UndiciCall implements UpstreamCall {
   private settled = false;
   private resent = false;
   private starting = false;
+  private interim = 0;
 
   private readonly request: UpstreamRequest;
   /** Kept for the one resend; gone once the engine answers. */
@@ -89,8 +92,10 @@ export class UndiciCall implements UpstreamCall {
     if (this.settled) return true;
     if (!isRelayableStatus(status)) {
       // 102 and 103 are interim; 101 was not asked for, and below 100 or above 599 means nothing.
-      if (status !== 101 && status >= 100 && status < 200) return true;
-      this.fail('invalid', `the engine answered with status ${status}`);
+      const isInterim = status !== 101 && status >= 100 && status < 200;
+      if (isInterim) this.interim += 1;
+      if (!isInterim) this.fail('invalid', `the engine answered with status ${status}`);
+      else if (this.interim > MAX_INTERIM) this.fail('invalid', 'too many interim answers');
       return true;
     }
     this.resumeReading = resume;

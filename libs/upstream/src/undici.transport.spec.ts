@@ -170,6 +170,7 @@ describe('UndiciTransport', () => {
       'TE and CL together',
       'HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
+    ['a storm of interim answers', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(10_001)],
     ['a head of 100 KiB', `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(100 * 1024)}\r\n\r\n`],
   ])('calls %s an invalid answer', async (_, bytes) => {
     const server = await rawServer((socket) => socket.write(bytes));
