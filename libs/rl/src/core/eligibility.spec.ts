@@ -90,6 +90,15 @@ describe('the worked examples of the contract', () => {
     if (drops === undefined) expect(decided.kept).toBe(workers);
   });
 
+  it('a message repeats only so much of what a client sent', () => {
+    const { table, workers } = fleet('a:1/A');
+    const decided = new Eligibility(table).eligible(
+      workers,
+      policy(`min-version:${'9'.repeat(9000)}`),
+    );
+    expect(describeDrops(decided)?.length).toBeLessThan(200);
+  });
+
   it('the maximum falls when its engine is removed', () => {
     const { table, workers } = fleet('a:3/A b:2/A');
     const eligibility = new Eligibility(table);

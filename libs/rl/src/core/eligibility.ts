@@ -26,6 +26,9 @@ export interface Eligible {
 /** Policies remembered for one candidate array; one that clients vary only costs the looking again. */
 const POLICIES_PER_POOL = 32;
 
+/** Characters of a client's version that a message repeats. */
+const SHOWN = 128;
+
 /** Decisions about one candidate array, good for one epoch of the table. */
 interface Snapshot {
   epoch: number;
@@ -184,7 +187,7 @@ function isWithin(
 }
 
 function measureOf(policy: VersionPolicy, latest: WeightVersion | undefined): string {
-  if (policy.kind === 'min-version') return `minimum ${policy.floor.text}`;
+  if (policy.kind === 'min-version') return `minimum ${policy.floor.text.slice(0, SHOWN)}`;
   const text = latest?.text ?? 'unknown';
   return policy.kind === 'max-staleness' && latest?.number === undefined
     ? `latest ${text}, which is no number`
