@@ -46,6 +46,16 @@ describe('PolicyHeader', () => {
     expect(one.read('any')).toBe(ANY_VERSION);
   });
 
+  it('clients that take turns each get their own', () => {
+    const one = header();
+    for (let turn = 0; turn < 4; turn++) {
+      for (const value of ['latest-only', 'latest-only', 'any', 'max-staleness:3']) {
+        const read = one.read(value);
+        expect(read.kind === 'fault' ? read.message : printVersionPolicy(read)).toBe(value);
+      }
+    }
+  });
+
   it('forgets what clients vary, and stays right', () => {
     const one = header();
     for (let floor = 0; floor < 2000; floor++) {

@@ -232,6 +232,18 @@ describe('closing comes first', () => {
     expect(table.get(A)).toMatchObject({ control: 'paused', released: [] });
   });
 
+  it('adds to what was released before, and stays settled as it was settled first', () => {
+    const table = new VersionTable();
+    table.seed(A, 'm', undefined);
+    table.release(A, ['weights']);
+    const refused = table.beginClosing(A, pause);
+    refused.rollBack();
+    refused.confirm();
+    expect(table.get(A)?.paused).toBe(false);
+    table.beginClosing(A, sleep).confirm();
+    expect(table.get(A)?.released).toEqual(['weights', 'kv_cache']);
+  });
+
   it('calls that overlap compose: one that fails does not open what another closes', () => {
     const table = new VersionTable();
     table.seed(A, 'm', undefined);
