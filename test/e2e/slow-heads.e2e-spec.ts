@@ -1,6 +1,7 @@
 import { MockEngine } from '@smg/testing';
 import { startGateway } from '../support/gateway';
 import { send } from '../support/http';
+import { freePorts } from '../support/program';
 import { chat } from './support/bodies';
 import { statusOf } from './support/raw-client';
 import { slowHead, trickle } from './support/trickle';
@@ -35,6 +36,20 @@ describe('slow heads', () => {
       for (const { stop } of probes) stop();
       await gateway.close();
       await engine.stop();
+    }
+  }, 25_000);
+
+  it('[slow clients] trickled heads are cut on the ports of probes and metrics too', async () => {
+    const [healthCheckPort = 0] = await freePorts(1);
+    const gateway = await startGateway({ listener: { healthCheckPort } });
+    const probes = [healthCheckPort, gateway.gateway.metricsPort ?? 0].map((port) =>
+      trickle(port, 'GET /metrics HTTP/1.1\r\nX-Slow: ', 1_000),
+    );
+    try {
+      for (const { done } of probes) expect((await done).afterMs).toBeLessThan(16_000);
+    } finally {
+      for (const { stop } of probes) stop();
+      await gateway.close();
     }
   }, 25_000);
 });

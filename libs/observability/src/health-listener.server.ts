@@ -26,7 +26,12 @@ export async function serveHealth(data: HealthListenerData): Promise<Server> {
     return isStalled() ? { ...read, reason: read.reason ?? 'event loop stalled' } : read;
   };
   const server = createServer(
-    { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
+    {
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      // Node looks for overdue requests every 30 s unless told otherwise.
+      connectionsCheckingInterval: 1000,
+    },
     probeHandler(verdict),
   );
   await new Promise<void>((resolve, reject) => {
