@@ -2,14 +2,24 @@ import { Child } from './child';
 import { type WorkerRow } from './display';
 import { freePort } from './free-port';
 import { call } from './http';
+import { type EngineKind } from './refit';
+import { type RolloutEngine } from './trainer';
 
 /** How long a child may take to start, in milliseconds. */
 const START_MS = 30_000;
 
-const ENGINES: readonly { readonly name: string; readonly flags: readonly string[] }[] = [
-  { name: 'sglang, fast', flags: ['--kind', 'sglang', '--latency', '20', '--token-latency', '4'] },
-  { name: 'sglang, slow', flags: ['--kind', 'sglang', '--latency', '60', '--token-latency', '8'] },
-  { name: 'vllm', flags: ['--kind', 'vllm', '--latency', '35', '--token-latency', '5'] },
+interface EngineSpec {
+  readonly name: string;
+  readonly kind: EngineKind;
+  /** Milliseconds before the first token, and between tokens. */
+  readonly latency: number;
+  readonly tokenLatency: number;
+}
+
+const ENGINES: readonly EngineSpec[] = [
+  { name: 'sglang, fast', kind: 'sglang', latency: 20, tokenLatency: 4 },
+  { name: 'sglang, slow', kind: 'sglang', latency: 60, tokenLatency: 8 },
+  { name: 'vllm', kind: 'vllm', latency: 35, tokenLatency: 5 },
 ];
 
 /** A running gateway with its engines. */
@@ -20,11 +30,40 @@ export interface Fleet {
   readonly engines: ReadonlyMap<string, string>;
   readonly children: readonly Child[];
   workers(): Promise<readonly WorkerRow[]>;
+  /** The engines as a trainer addresses them. */
+  rolloutEngines(): Promise<readonly RolloutEngine[]>;
 }
 
+/** A row of GET /workers, as far as it is read. */
+interface RegistryRow {
+  readonly url: string;
+  readonly status: string;
+  readonly load: number;
+}
+
+/** A row of GET /v1/rl/workers, as far as it is read. */
+interface RolloutRow {
+  readonly id: string;
+  readonly url: string;
+  readonly control: string;
+  readonly weight_version: string | null;
+}
+
+async function rowsOf<Row>(url: string): Promise<readonly Row[]> {
+  const { status, body } = await call(url);
+  if (status !== 200) throw new Error(`${url} answered ${status}`);
+  return (JSON.parse(body) as { workers: Row[] }).workers;
+}
+
+/** Health and load are the registry's to tell, versions and pauses the RL control plane's. */
 async function workersOf(gateway: string): Promise<readonly WorkerRow[]> {
-  const { body } = await call(`${gateway}/workers`);
-  return (JSON.parse(body) as { workers: WorkerRow[] }).workers;
+  const registered = await rowsOf<RegistryRow>(`${gateway}/workers`);
+  const rollout = await rowsOf<RolloutRow>(`${gateway}/v1/rl/workers`);
+  return registered.map(({ url, status, load }) => {
+    const row = rollout.find((one) => one.url === url);
+    const version = row?.weight_version ?? null;
+    return { url, status, load, control: row?.control ?? '-', version };
+  });
 }
 
 /** Resolves when every engine is ready behind the gateway. @throws Error when it is not in time. */
@@ -38,7 +77,7 @@ async function untilReady(
   while (performance.now() < until) {
     if (gateway.hasExited) throw new Error(`the gateway ended while starting\n${gateway.output}`);
     try {
-      const rows = await workersOf(url);
+      const rows = await rowsOf<RegistryRow>(`${url}/workers`);
       const ready = rows.filter(({ status }) => status === 'ready').length;
       const text = `  ${ready} of ${ENGINES.length} workers ready`;
       if (text !== last) report((last = text));
@@ -68,9 +107,16 @@ async function startGateway(
       '--prometheus-host': '127.0.0.1',
       '--prometheus-port': String(metricsPort),
       '--policy': 'round_robin',
+      '--worker-filter-header': 'x-demo-workers',
+      '--rl-version-policy': 'latest-only',
+      // While the first engine with new weights has not resumed, nobody may serve: retries wait.
+      '--retry-max-retries': '30',
+      '--retry-initial-backoff-ms': '100',
+      '--retry-max-backoff-ms': '1000',
     };
     const child = new Child('gateway', [
       'launch',
+      '--enable-rl',
       ...Object.entries(flags).flat(),
       '--worker-urls',
       ...engines,
@@ -92,9 +138,15 @@ export async function startFleet(
   report: (text: string) => void,
 ): Promise<Fleet> {
   report('Starting three mock engines …');
-  const children = ENGINES.map(
-    ({ name, flags }) => new Child(name, ['mock-engine', '--port', '0', ...flags]),
-  );
+  const children = ENGINES.map(({ name, kind, latency, tokenLatency }) => {
+    const flags = {
+      '--port': '0',
+      '--kind': kind,
+      '--latency': String(latency),
+      '--token-latency': String(tokenLatency),
+    };
+    return new Child(name, ['mock-engine', ...Object.entries(flags).flat()]);
+  });
   const urls = await Promise.all(children.map((child) => child.listening(START_MS)));
   urls.forEach((url, at) => {
     report(`  ${url}  ${ENGINES[at]?.name ?? ''}`);
@@ -108,5 +160,15 @@ export async function startFleet(
     engines: new Map(urls.map((url, at) => [url, ENGINES[at]?.name ?? ''])),
     children: [...children, gateway.child],
     workers: () => workersOf(gateway.url),
+    rolloutEngines: async () => {
+      const rows = await rowsOf<RolloutRow>(`${gateway.url}/v1/rl/workers`);
+      return urls.flatMap((url, at) => {
+        const id = rows.find((row) => row.url === url)?.id;
+        const spec = ENGINES[at];
+        return id === undefined || spec === undefined
+          ? []
+          : [{ id, name: spec.name, kind: spec.kind }];
+      });
+    },
   };
 }

@@ -7,19 +7,25 @@ export interface Reply {
   readonly body: string;
 }
 
-/** One request; rejects when it fails, breaks off or takes longer than `timeoutMs`. */
-export function call(
-  url: string,
-  body?: unknown,
-  options: { readonly agent?: Agent; readonly timeoutMs?: number } = {},
-): Promise<Reply> {
+export interface CallOptions {
+  readonly agent?: Agent;
+  /** Milliseconds for the whole of it; 10,000 unless told otherwise. */
+  readonly timeoutMs?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One request; rejects when it fails, breaks off or takes longer than its time. */
+export function call(url: string, body?: unknown, options: CallOptions = {}): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
       url,
       {
         method: body === undefined ? 'GET' : 'POST',
         agent: options.agent ?? false,
-        headers: body === undefined ? {} : { 'content-type': 'application/json' },
+        headers: {
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...options.headers,
+        },
         signal: AbortSignal.timeout(options.timeoutMs ?? 10_000),
       },
       (response) => {

@@ -1,9 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { Child } from './child';
-import { Display, lineOf, tableOf, type WorkerRow } from './display';
+import { Display, promisesOf, tableOf, versionsOf, type WorkerRow } from './display';
 import { startFleet, type Fleet } from './fleet';
 import { Stats } from './stats';
 import { Traffic } from './traffic';
+import { Trainer } from './trainer';
 
 /** Length of a `--once` run when `--seconds` is not given. */
 const ONCE_SECS = 20;
@@ -30,47 +31,73 @@ Try it from another terminal:
     -d '{"model":"mock-model","messages":[{"role":"user","content":"Hello!"}]}' -i
   curl -N ${url}/v1/completions -H 'content-type: application/json' \\
     -d '{"model":"mock-model","prompt":"Hello!","stream":true}'
-  curl ${url}/workers
+  curl ${url}/v1/chat/completions -H 'content-type: application/json' -i \\
+    -H 'x-smg-version-policy: min-version:2' -d '{"model":"mock-model","messages":[{"role":"user","content":"From version 2 on."}]}'
+  curl ${url}/v1/rl/workers
   curl ${metricsUrl}
 `);
 }
 
+/** What a run consists of. */
+interface Run {
+  readonly fleet: Fleet;
+  readonly stats: Stats;
+  readonly trainer: Trainer;
+  readonly display: Display;
+}
+
 /** Refreshes the display until `seconds` are over or the demo is stopped. @throws Error when a child ends. */
 async function watch(
-  fleet: Fleet,
-  stats: Stats,
+  { fleet, stats, trainer, display }: Run,
   seconds: number,
   isStopped: () => boolean,
 ): Promise<void> {
-  const display = new Display(process.stdout, fleet.engines);
   const since = performance.now();
   for (;;) {
     const elapsed = Math.floor((performance.now() - since) / 1000);
     const dead = fleet.children.find((child) => child.hasExited);
     if (isStopped()) return;
     if (dead !== undefined) throw new Error(`${dead.name} ended\n${dead.output}`);
-    display.show(await fleet.workers(), stats, elapsed);
+    if (trainer.error !== undefined) throw trainer.error;
+    display.show(await fleet.workers(), stats, elapsed, trainer.doing);
     if (elapsed >= seconds) return;
     await new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
   }
 }
 
-/** @returns whether every request succeeded and every engine was used. */
-function judge(fleet: Fleet, rows: readonly WorkerRow[], stats: Stats, seconds: number): boolean {
-  const unused = [...fleet.engines.keys()].filter((url) => !stats.workers.has(url));
-  const isGood = stats.served > 0 && stats.failed === 0 && unused.length === 0;
+/** @returns whether every promise of the demo was kept; says which were not. */
+function judge({ fleet, stats, trainer }: Run, rows: readonly WorkerRow[]): boolean {
+  const newest = String(trainer.newest);
+  const faults = [
+    ...(stats.served > 0 ? [] : ['nothing was served']),
+    ...(stats.failed === 0 ? [] : ['requests failed']),
+    ...(stats.stale === 0 ? [] : ['requests went to stale engines']),
+    ...(stats.unstamped === 0 ? [] : ['answers carried no version']),
+    ...(trainer.complete > 0 ? [] : ['no refit was completed']),
+    ...rows
+      .filter(({ version, control }) => version !== newest || control !== 'active')
+      .map(({ url, version, control }) => `${url} is ${control} at version ${version ?? 'none'}`),
+    ...[...fleet.engines.keys()]
+      .filter((url) => !stats.workers.has(url))
+      .map((url) => `${url} was never used`),
+  ];
   say('\nSummary');
   for (const line of tableOf(rows, stats, fleet.engines)) say(`  ${line}`);
-  say(`  ${lineOf(rows, stats, seconds).trim()}`);
-  for (const failure of stats.failures) say(`  failed: ${failure}`);
-  for (const url of unused) say(`  never used: ${url}`);
-  say(isGood ? 'Every request succeeded and every engine was used.' : 'The run was not clean.');
-  return isGood;
+  say(`  ${versionsOf(stats)}`);
+  say(`  ${promisesOf(stats)}`);
+  for (const failure of stats.failures) say(`  for example: ${failure}`);
+  for (const fault of faults) say(`  ${fault}`);
+  say(
+    faults.length === 0
+      ? `${trainer.complete} rolling refits under traffic: every request succeeded, none was stale, every answer named its version.`
+      : 'The run was not clean.',
+  );
+  return faults.length === 0;
 }
 
 async function demo(isStopped: () => boolean): Promise<number> {
   const options = new Command('demo')
-    .description('Three mock engines, the gateway in front of them, and traffic.')
+    .description('Three mock engines, the gateway in front of them, traffic, and rolling refits.')
     .option('--once', 'run for a while, print a summary; exit 0 only if all went well')
     .option(
       '--seconds <n>',
@@ -92,19 +119,26 @@ async function demo(isStopped: () => boolean): Promise<number> {
   if (isStopped()) return 0;
   sayWhatToTry(fleet);
   const stats = new Stats();
-  const traffic = new Traffic(fleet.url, stats);
-  const since = performance.now();
+  const display = new Display(process.stdout, fleet.engines);
+  const trainer = new Trainer(fleet.url, await fleet.rolloutEngines(), (text) => {
+    display.note(text);
+  });
+  const run = { fleet, stats, trainer, display };
+  const traffic = new Traffic(fleet.url, stats, () => trainer.newest);
   try {
-    await watch(fleet, stats, seconds, isStopped);
+    await watch(run, seconds, isStopped);
   } finally {
     // On Ctrl-C the terminal has signalled the children too: nothing is left to wait for.
-    if (!isStopped()) await traffic.stop();
+    if (!isStopped()) {
+      await trainer.stop();
+      await traffic.stop();
+    }
   }
   if (isStopped()) return 0;
+  if (trainer.error !== undefined) throw trainer.error;
   if (options.once !== true) return 0;
   // Asked again: everything has ended by now.
-  const rows = await fleet.workers();
-  return judge(fleet, rows, stats, Math.round((performance.now() - since) / 1000)) ? 0 : 1;
+  return judge(run, await fleet.workers()) ? 0 : 1;
 }
 
 let stopping: Promise<void> | undefined;
