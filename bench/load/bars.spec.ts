@@ -19,6 +19,14 @@ describe('judge', () => {
     expect(judge(measured([10], []), ['json'])[0]).toMatchObject({ word: 'not measured' });
   });
 
+  it('compares the gateway with RL to the gateway without, round by round', () => {
+    const notebook = measured([20, 20], [60, 90]);
+    for (const value of [66, 108]) notebook.note('json', 'gateway-rl', 'cpuPerRequest', value);
+    const verdict = judge(notebook, ['json']).find(({ bar }) => bar.of === 'gateway-rl');
+    expect(verdict?.value).toBeCloseTo(1.15);
+    expect(verdict).toMatchObject({ word: 'pass' });
+  });
+
   it('judges only the suites that ran', () => {
     const suites = judge(new Notebook(), ['sse', 'startup']).map((verdict) => verdict.bar.suite);
     expect(new Set(suites)).toEqual(new Set(['sse', 'startup']));

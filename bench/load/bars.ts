@@ -1,5 +1,5 @@
 import { type Metric, type Notebook } from './measure';
-import { type SuiteName } from './options';
+import { type SuiteName, type VariantName } from './options';
 import { median, ratio } from './statistics';
 
 /** A promise about the gateway's figures. */
@@ -7,8 +7,10 @@ export interface Bar {
   readonly suite: SuiteName;
   readonly metric: Metric;
   readonly title: string;
-  /** Compared to nginx in the same rounds, or as measured. */
-  readonly against: 'nginx' | 'itself';
+  /** Whose figure it is; the gateway's unless told otherwise. */
+  readonly of?: VariantName;
+  /** Compared to another variant in the same rounds, or as measured. */
+  readonly against: VariantName | 'itself';
   readonly atMost: number;
   /** Where the road leads after the bar. */
   readonly goal?: number;
@@ -23,6 +25,14 @@ export const BARS: readonly Bar[] = [
     against: 'nginx',
     atMost: 4,
     goal: 3,
+  },
+  {
+    suite: 'json',
+    metric: 'cpuPerRequest',
+    title: 'CPU per request, RL on (latest-only) ÷ off',
+    of: 'gateway-rl',
+    against: 'gateway',
+    atMost: 1.15,
   },
   {
     suite: 'sse',
@@ -93,11 +103,11 @@ export interface Verdict {
 /** Holds the measured figures against the bars of the suites that ran. */
 export function judge(notebook: Notebook, suites: readonly SuiteName[]): Verdict[] {
   return BARS.filter((bar) => suites.includes(bar.suite)).map((bar) => {
-    const values = notebook.values(bar.suite, 'gateway', bar.metric);
+    const values = notebook.values(bar.suite, bar.of ?? 'gateway', bar.metric);
     const value =
       bar.against === 'itself'
         ? median(values)
-        : ratio(values, notebook.values(bar.suite, 'nginx', bar.metric)).median;
+        : ratio(values, notebook.values(bar.suite, bar.against, bar.metric)).median;
     if (Number.isNaN(value)) return { bar, value, word: 'not measured' };
     return { bar, value, word: value <= bar.atMost ? 'pass' : 'miss' };
   });

@@ -38,7 +38,10 @@ async function measure(options: Options, workshop: Workshop): Promise<Notebook> 
   };
   const bench: Bench = { options, context, notebook, say };
   const running = await startAll(options, context, notebook);
-  const present: VariantName[] = running.map(({ name }) => name).filter((one) => one !== 'direct');
+  // Memory and start are the gateway's whether or not RL is on.
+  const present: VariantName[] = running
+    .map(({ name }) => name)
+    .filter((one) => one !== 'direct' && one !== 'gateway-rl');
   for (const { target } of running) workshop.pinUnderTest(target.pids);
   if (options.pin && !workshop.isPinning) notebook.remark('processes are not bound to cores');
   if (options.suites.includes('json')) await jsonSuite(bench, running);

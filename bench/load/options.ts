@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util';
 export const SUITES = ['json', 'sse', 'latency', 'memory', 'startup'] as const;
 export type SuiteName = (typeof SUITES)[number];
 
-export const VARIANTS = ['direct', 'nginx', 'bare', 'gateway'] as const;
-/** `direct` is the backend itself, without a proxy. */
+export const VARIANTS = ['direct', 'nginx', 'bare', 'gateway', 'gateway-rl'] as const;
+/** `direct` is the backend itself, without a proxy; `gateway-rl` the gateway with the RL control plane. */
 export type VariantName = (typeof VARIANTS)[number];
 
 export interface Options {

@@ -60,9 +60,10 @@ export async function startVariant(
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const port = await freePort();
     const held = await spawnVariant(name, port, context);
-    const failure = await firstAnswer(held, port, context);
+    let failure = await firstAnswer(held, port, context);
+    const startMs = (nowMicros() - held.spawnedAtUs) / 1e3;
+    if (failure === undefined && name === 'gateway-rl') failure = await giveVersion(port, apiKey);
     if (failure === undefined) {
-      const startMs = (nowMicros() - held.spawnedAtUs) / 1e3;
       const pids = groupMembers(held.pid);
       return { name, target: { port, apiKey, pids }, held, startMs };
     }
@@ -93,7 +94,7 @@ export function findNginx(): string | undefined {
 
 function absence(name: VariantName): string | undefined {
   if (name === 'nginx' && findNginx() === undefined) return 'nginx is not installed';
-  if (name === 'gateway' && !existsSync(GATEWAY)) return 'dist/src/main.js is not built';
+  if (name.startsWith('gateway') && !existsSync(GATEWAY)) return 'dist/src/main.js is not built';
   return undefined;
 }
 
@@ -127,7 +128,25 @@ async function spawnVariant(
     ...['--prometheus-host', '127.0.0.1', '--prometheus-port', String(metricsPort)],
     // The access log of every request, at the level it is written at.
     ...['--log-level', 'info'],
+    ...(name === 'gateway-rl' ? ['--enable-rl', '--rl-version-policy', 'latest-only'] : []),
   ]);
+}
+
+/** Gives the worker a version, so that every request is filtered and every answer stamped. */
+async function giveVersion(port: number, apiKey: string): Promise<string | undefined> {
+  const selector = encodeURIComponent('connection_mode=http');
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/rl/version?selector=${selector}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ weight_version: '1' }),
+      signal: AbortSignal.timeout(2_000),
+    });
+    await response.arrayBuffer();
+    return response.ok ? undefined : `POST /v1/rl/version answered ${response.status}`;
+  } catch (error) {
+    return `POST /v1/rl/version failed: ${String(error)}`;
+  }
 }
 
 /** Asks until a 2xx comes. @returns undefined on success, else what went wrong last. */
