@@ -64,6 +64,7 @@ describe('flags in the pages', () => {
       ...gatewayFlags,
       ...(await mockEngineFlags()),
       ...flagsDeclaredIn('examples/demo'),
+      ...flagsDeclaredIn('examples/rl'),
       ...flagsDeclaredIn('bench'),
     ]);
     const { prose } = splitFences(textOf(path));
