@@ -20,7 +20,7 @@ function documented(): Metric[] {
 
 /** What a booted gateway has registered, whether or not a series exists yet. */
 async function registered(): Promise<Metric[]> {
-  const running = await startGateway();
+  const running = await startGateway({ rl: { enabled: true } });
   try {
     // Private, and the only place that knows a metric before its first series.
     const store: object = running.gateway.app.get(MetricStore);

@@ -10,7 +10,8 @@ const PAGE = 'docs/reference/routes.md';
 /** Routes of the page by plane: `data POST /generate`. */
 function documented(): string[] {
   const page = textOf(PAGE);
-  const [, inference = '', information = '', probes = '', control = ''] = page.split(/^## /m);
+  const [, inference = '', information = '', probes = '', control = '', rl = ''] =
+    page.split(/^## /m);
   const rows = (section: string): string[] =>
     section.split('\n').filter((line) => line.startsWith('| `'));
   const first = (row: string): string => row.split('|')[1] ?? '';
@@ -22,7 +23,7 @@ function documented(): string[] {
   return [
     ...rows(inference).flatMap((row) => routes(`| POST ${first(row)}`, 'data')),
     ...[...rows(information), ...rows(probes)].flatMap((row) => routes(row, 'public')),
-    ...rows(control).flatMap((row) => routes(row, 'control')),
+    ...[...rows(control), ...rows(rl)].flatMap((row) => routes(row, 'control')),
   ].sort();
 }
 
@@ -44,7 +45,9 @@ function declared({ gateway }: RunningGateway): string[] {
           Reflect.getMetadata(PLANE_METADATA, metatype);
         const verb = RequestMethod[Number(Reflect.getMetadata(METHOD_METADATA, method))];
         const parts = [prefix, path].flatMap((part) => part.split('/')).filter(Boolean);
-        return [`${String(plane)} ${String(verb)} /${parts.join('/')}`];
+        // What follows is the engine's path; the page calls it that.
+        const route = parts.join('/').replace(/\*$/, ':path');
+        return [`${String(plane)} ${String(verb)} /${route}`];
       });
     })
     .sort();
@@ -52,7 +55,7 @@ function declared({ gateway }: RunningGateway): string[] {
 
 describe(PAGE, () => {
   it('lists every route with its method and plane, and no other', async () => {
-    const running = await startGateway();
+    const running = await startGateway({ rl: { enabled: true } });
     try {
       expect(documented()).toEqual(declared(running));
     } finally {
