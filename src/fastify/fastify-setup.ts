@@ -64,8 +64,14 @@ export function prepareFastify(fastify: FastifyInstance, parts: FastifyParts): v
       bodies.wanted(request);
     },
   });
-  fastify.setNotFoundHandler(new UnmatchedRoutes(fastify).answer);
+  const unmatched = new UnmatchedRoutes(fastify);
+  fastify.setNotFoundHandler(unmatched.answer);
   observeControlPlane(fastify, parts.observer, parts.dataPlane, isRelayed);
   refuseUnreadableHeaders(fastify, parts.selector);
   refuseBeforeBody(fastify, parts.gate, parts.planes);
+  // Before Fastify looks at the body: it would answer 415 to a content type it cannot read.
+  fastify.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) unmatched.answer(request, reply);
+    else done();
+  });
 }

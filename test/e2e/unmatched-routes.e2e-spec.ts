@@ -35,6 +35,19 @@ describe.each([true, false])('paths and methods without a route, hot lane %s', (
     }
   });
 
+  it.each(['a b', 'application', ';'])('so it is with a content type of %j', async (type) => {
+    const sending = { body: '{}', headers: { 'content-type': type } };
+    for (const [path, method, status] of [
+      ['/unknown_endpoint', 'POST', 404],
+      ['/v1/rl/engines', 'POST', 404],
+      ['/workers', 'DELETE', 405],
+      ['/health', 'POST', 405],
+    ] as const) {
+      const got = await send(gateway.url + path, { method, ...sending });
+      expect([path, got.status, got.text]).toEqual([path, status, '']);
+    }
+  });
+
   it('[G23] a known path with another method is 405 with an empty body and Allow', async () => {
     const cases: [string, string, string[]][] = [
       ['/generate', 'GET', ['POST']],
