@@ -136,9 +136,11 @@ describeLanes('stamps', ({ hotLane }) => {
       { body: { a: 'x'.repeat(99) }, cut: { how: 'reset', at: 9 } as const },
       { rawHead: 'nonsense\r\n\r\n' },
     ]) {
-      engine.behave({ route: '/generate', times: 1, ...behaviour });
+      // A request that dies on a pooled connection before a byte of an answer is written once more.
+      const undo = engine.behave({ route: '/generate', ...behaviour });
       const got = await generateAt(gateway);
-      expect(got.status).toBeGreaterThanOrEqual(400);
+      undo();
+      expect([behaviour, got.status >= 400]).toEqual([behaviour, true]);
       expect(stamps(got)).toEqual([engine.url, '42', undefined]);
     }
     await gateway.rl.setControl(engine, 'paused');
