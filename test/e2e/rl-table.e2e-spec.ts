@@ -225,7 +225,9 @@ describe('what registrations do to the table', () => {
   let engine: MockEngine;
   beforeEach(async () => {
     engine = await new MockEngine().start();
-    gateway ??= await startRl({ health: { drainSettleSecs: 0 } });
+  });
+  beforeAll(async () => {
+    gateway = await startRl({ health: { drainSettleSecs: 0 } });
   });
   afterEach(async () => {
     const { workers } = await workersOf(gateway.url).list();

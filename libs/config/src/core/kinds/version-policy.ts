@@ -3,6 +3,8 @@ import { show } from '../show';
 import { text } from './texts';
 
 const U64_MAX = 18_446_744_073_709_551_615n;
+/** Unicode's White_Space; JavaScript's own class lacks U+0085 and has U+FEFF. */
+const WHITESPACE = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 const MIN_VERSION = 'min-version:';
 const MAX_STALENESS = 'max-staleness:';
 
@@ -21,7 +23,8 @@ export const versionPolicy = text({
   check: (value) => {
     if (value === 'any' || value === 'latest-only') return good(value);
     if (value.startsWith(MIN_VERSION)) {
-      return /^\S+$/u.test(value.slice(MIN_VERSION.length))
+      const floor = value.slice(MIN_VERSION.length);
+      return floor !== '' && !WHITESPACE.test(floor)
         ? good(value)
         : refuse(value, 'min-version needs a version with no whitespace');
     }
