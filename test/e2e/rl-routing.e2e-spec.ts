@@ -113,6 +113,38 @@ describe('who gets requests', () => {
     expect(sample(after, 'smg_rl_candidates_filtered_total', { reason: 'stale' })).toBe(1);
   });
 
+  it('decision 11: no request goes to an engine whose pause is on its way', async () => {
+    a.behave({ route: '/pause_generation', delayMs: 300, times: 1 });
+    const pausing = gateway.rl.call(a, 'pause_generation');
+    await a.waitUntil(() => a.requestsTo('/pause_generation').length > 0);
+    const before = a.requestsTo('/generate').length;
+    expect((await serversOf(gateway, 12)).workers).toEqual(urlsOf(b, c, d));
+    await pausing;
+    expect(a.requestsTo('/generate')).toHaveLength(before);
+  });
+
+  it('overlapping calls compose: one that fails does not open what another closed', async () => {
+    a.behave({ route: '/pause_generation', delayMs: 150, status: 500, times: 1 });
+    const failing = gateway.rl.call(a, 'pause_generation');
+    await a.waitUntil(() => a.requestsTo('/pause_generation').length > 0);
+    await gateway.rl.call(a, 'release_memory_occupation');
+    expect((await failing).status).toBe(500);
+    expect(await gateway.rl.row(a)).toMatchObject({ control: 'asleep' });
+    await gateway.rl.call(a, 'resume_memory_occupation');
+    expect(await gateway.rl.row(a)).toMatchObject({ control: 'active' });
+  });
+
+  it('an engine that dies of a call is unreachable, and counts as it was before', async () => {
+    const before = a.requestsTo('/release_memory_occupation').length;
+    a.behave({ route: '/release_memory_occupation', cut: { how: 'reset', at: 'request' } });
+    const got = await gateway.rl.call(a, 'release_memory_occupation');
+    expect([got.status, got.json['error']]).toEqual([502, 'upstream_unreachable']);
+    expect(await gateway.rl.row(a)).toMatchObject({ control: 'active' });
+    // Not sent twice: a control call is not idempotent.
+    expect(a.requestsTo('/release_memory_occupation')).toHaveLength(before + 1);
+    a.behaveNormally();
+  });
+
   it('numbers and text compared: one warning for the process', async () => {
     await gateway.rl.setVersion(a, '7');
     for (let i = 0; i < 3; i += 1) {

@@ -69,6 +69,10 @@ describe('WeightVersionInterceptor', () => {
     say('2');
     expect(interceptor.inspectsBody(new FakeHead(), chat)).toBe(true);
     expect(interceptor.inspectsBody(new FakeHead({ status: 400 }), chat)).toBe(false);
+    const info = fakeExchange({ routedWorker: worker, endpoint: 'info', route: '/get_model_info' });
+    interceptor.onDispatch(info);
+    say('3');
+    expect(interceptor.inspectsBody(new FakeHead(), info)).toBe(false);
     const generate = fakeExchange({ routedWorker: worker });
     expect(interceptor.inspectsBody(new FakeHead(), generate)).toBe(true);
   });

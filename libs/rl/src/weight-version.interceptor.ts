@@ -43,7 +43,8 @@ export class WeightVersionInterceptor extends ResponseInterceptor {
   }
 
   override inspectsBody(head: ResponseHead, exchange: Exchange): boolean {
-    if (exchange.routedWorker === undefined) return false;
+    // An information route generates nothing that could be mixed.
+    if (exchange.routedWorker === undefined || exchange.endpoint === 'info') return false;
     return mayBeMixed(head.status, exchange.route === GENERATE, this.hasDrifted(exchange));
   }
 
