@@ -7,6 +7,23 @@ const MEMORY: readonly MemoryTag[] = ['weights', 'kv_cache', 'cuda_graph'];
 const VERSION_FIELDS = ['weight_version', 'new_version'] as const;
 const NOTHING: readonly ControlEffect[] = [];
 
+type Members = ReturnType<typeof readJsonMembers>;
+
+/**
+ * Version members by body. A fan-out asks about the same bytes once per engine and adapter, and a
+ * refit body may be hundreds of megabytes.
+ */
+const versionMembers = new WeakMap<Buffer, { readonly members: Members }>();
+
+function versionMembersOf(body: Buffer): Members {
+  let known = versionMembers.get(body);
+  if (known === undefined) {
+    known = { members: readJsonMembers(body, VERSION_FIELDS) };
+    versionMembers.set(body, known);
+  }
+  return known.members;
+}
+
 /**
  * The version a refit body publishes in `field`. A number counts as it is written; a body that names
  * a version twice is trusted in neither.
@@ -15,7 +32,7 @@ export function publishedVersion(
   body: Buffer,
   field: (typeof VERSION_FIELDS)[number],
 ): readonly ControlEffect[] {
-  const members = readJsonMembers(body, VERSION_FIELDS);
+  const members = versionMembersOf(body);
   if (members === undefined) return NOTHING;
   for (const member of members.values()) if (member.repeated) return NOTHING;
   const member = members.get(field);
@@ -36,9 +53,19 @@ export function tagsOfBody(body: Buffer): NamedTags {
 
 function namedBy(member: JsonMember): NamedTags {
   if (member.kind !== 'string' && member.kind !== 'array') return undefined;
-  const value: unknown = JSON.parse(member.lexeme);
+  const value = parsed(member.lexeme);
+  if (value === undefined) return undefined;
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   return list.filter((tag): tag is string => typeof tag === 'string');
+}
+
+/** The scanner does not look into the strings of an array: one may still be no JSON. */
+function parsed(lexeme: string): unknown {
+  try {
+    return JSON.parse(lexeme);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Every value of a parameter of a raw query, decoded; a value that cannot be decoded stays as it is. */

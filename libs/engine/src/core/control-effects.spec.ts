@@ -46,6 +46,15 @@ describe.each([
     expect(effects(engine, 'resume_memory_occupation', body)).toEqual([{ kind: 'restore', tags }]);
   });
 
+  it.each(['{"tags":["\\q"]}', '{"tags":["a\u0001"]}', '{"tags":["\\u12"]}'])(
+    'tags that are no JSON, %j, name none',
+    (body) => {
+      expect(effects(engine, 'release_memory_occupation', body)).toEqual([
+        { kind: 'release', tags: [] },
+      ]);
+    },
+  );
+
   it('a call that names only unknown tags changes nothing', () => {
     expect(effects(engine, 'release_memory_occupation', '{"tags":["optimizer"]}')).toEqual([]);
   });
@@ -104,6 +113,21 @@ describe('a version field', () => {
   ])('%s', (body, expected) => {
     expect(effects(sglang, 'update_weights_from_disk', body)).toEqual(expected);
   });
+});
+
+it('a refit body is scanned once, however many engines and adapters ask', () => {
+  const body = Buffer.from(`{"tensors":[${'1,'.repeat(500_000)}1],"weight_version":"7"}`);
+  const call = { path: 'update_weights_from_tensor', query: '', body };
+  const ask = (): number => {
+    const startedAt = performance.now();
+    expect(sglang.effectsOf(call)).toEqual(version('7'));
+    expect(tokenspeed.effectsOf(call)).toEqual(version('7'));
+    return performance.now() - startedAt;
+  };
+  const first = ask();
+  let again = 0;
+  for (let engine = 0; engine < 20; engine++) again += ask();
+  expect(again).toBeLessThan(first * 5);
 });
 
 describe('control calls of vllm', () => {
