@@ -92,6 +92,14 @@ function collect(
  */
 export function registerBodyParsers(fastify: FastifyInstance, rules: BodyRules): void {
   fastify.removeAllContentTypeParsers();
+  // Bytes that are passed on may be called anything, also what is no media type, which Fastify refuses.
+  // What the client said stays in the raw headers.
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    if (keepsBytes(request) && request.headers['content-type'] !== undefined) {
+      request.headers['content-type'] = 'application/octet-stream';
+    }
+    done();
+  });
   const leaveUnread = (request: FastifyRequest): boolean =>
     request.is404 || rules.isRelayed(request.routeOptions.url ?? '');
   const bytesRules = { ...rules, limit: rules.bytesLimit };
@@ -101,10 +109,6 @@ export function registerBodyParsers(fastify: FastifyInstance, rules: BodyRules):
     (request: FastifyRequest, payload: IncomingMessage, done: Done) => {
       if (leaveUnread(request)) {
         done(null, undefined);
-        return;
-      }
-      if (keepsBytes(request)) {
-        collect(payload, bytesRules, done);
         return;
       }
       collect(payload, rules, (error, body) => {

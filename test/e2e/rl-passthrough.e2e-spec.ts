@@ -91,6 +91,8 @@ describe('calls to one engine', () => {
     'application/x-protobuf',
     'application/json',
     'multipart/form-data; boundary=x',
+    'no media type',
+    'text/plain; charset',
   ])('a body of type %s passes byte for byte, whatever it holds', async (type) => {
     const body = Buffer.from([0, 255, 123, 10, 13]);
     await gateway.rl.call(engine, 'load_lora_adapter', { body, headers: { 'content-type': type } });

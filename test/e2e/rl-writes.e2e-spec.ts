@@ -71,6 +71,7 @@ describe('writes of versions and states', () => {
     ['an array', '["7"]', 'application/json'],
     ['broken JSON', '{"weight_version": "7"', 'application/json'],
     ['another type', '{"weight_version": "7"}', 'text/plain'],
+    ['no media type', '{"weight_version": "7"}', 'json'],
     ['JSON by another name', '{"weight_version": "7"}', 'application/jsonish'],
     ['no UTF-8', Buffer.from('{"weight_version": "\xff"}', 'latin1'), 'application/json'],
   ])('[RL55] %s is invalid_body', async (_, body, type) => {

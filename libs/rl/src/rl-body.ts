@@ -1,7 +1,7 @@
 import { type Type } from '@nestjs/common';
 import { validateSync } from 'class-validator';
 import { rlErrors } from './core/rl-error';
-import { bytesOf, headerOf, type RlRequest } from './rl.http';
+import { bytesOf, sentHeader, type RlRequest } from './rl.http';
 
 const JSON_TYPE = /^\s*application\/(?:[!#$%&'*+.^_`|~0-9a-z-]+\+)?json\s*(?:;|$)/i;
 
@@ -15,7 +15,7 @@ export function readRlBody<T extends object>(
   shape: Type<T>,
   member: keyof T & string,
 ): T {
-  if (!JSON_TYPE.test(headerOf(request, 'content-type') ?? '')) {
+  if (!JSON_TYPE.test(sentHeader(request, 'content-type') ?? '')) {
     throw rlErrors.invalidBody('Expected request with `Content-Type: application/json`');
   }
   const value = parse(bytesOf(request));

@@ -1,7 +1,6 @@
 /** What the controllers use of a Fastify request; `body` is bytes, because the routes keep them. */
 export interface RlRequest {
   readonly method: string;
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: unknown;
   readonly raw: {
     /** Request target, percent-encoded. */
@@ -45,8 +44,11 @@ export function rawEnginePathOf({ raw }: RlRequest): string {
   return ENGINE_ROUTE.exec(path)?.[1] ?? '';
 }
 
-/** First value of a header, by lower-case name. */
-export function headerOf({ headers }: RlRequest, name: string): string | undefined {
-  const value = headers[name];
-  return typeof value === 'string' || value === undefined ? value : value[0];
+/** First value of a header as the client sent it, by lower-case name. */
+export function sentHeader({ raw }: RlRequest, name: string): string | undefined {
+  const { rawHeaders } = raw;
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() === name) return rawHeaders[at + 1];
+  }
+  return undefined;
 }
