@@ -36,12 +36,26 @@ export function queryOf({ raw }: RlRequest): string {
   return at < 0 ? '' : url.slice(at + 1);
 }
 
-const ENGINE_ROUTE = /^\/v1\/rl\/(?:workers\/[^/]*\/)?engine\/(.*)$/s;
+/** Slashes before the engine's path: of `/v1/rl/engine/…`, and of `/v1/rl/workers/{id}/engine/…`. */
+const SLASHES = { fleet: 4, worker: 6 } as const;
 
-/** What follows `/engine/` in the request target, still encoded and without the query. */
+/**
+ * What follows `/engine/` in the target of a request that the router has matched, still encoded and
+ * without the query. The router decodes what it compares, so `%65ngine` is `engine` here as well.
+ */
 export function rawEnginePathOf({ raw }: RlRequest): string {
   const path = (raw.url ?? '').split('?', 1)[0] ?? '';
-  return ENGINE_ROUTE.exec(path)?.[1] ?? '';
+  const segments = path.split('/');
+  const isFleet = decoded(segments[3] ?? '') === 'engine';
+  return segments.slice(isFleet ? SLASHES.fleet : SLASHES.worker).join('/');
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
 }
 
 /** First value of a header as the client sent it, by lower-case name. */
