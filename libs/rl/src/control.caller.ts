@@ -13,7 +13,7 @@ import { engineTarget } from './core/engine-path';
 import { type CallResult } from './core/fanout';
 import { type ObservedCall } from './core/observe';
 import { operationLabel } from './core/operation-label';
-import { bodyAsJson, MAX_OUTCOME_BYTES } from './core/outcome';
+import { MAX_OUTCOME_BYTES } from './core/outcome';
 import { timeoutText, unreachableText, unsupportedText } from './core/rl-error';
 import { RlMetrics } from './rl.metrics';
 import { RL_OPTIONS, type RlOptions } from './rl.options';
@@ -100,10 +100,11 @@ export class ControlCaller {
     const { id, url } = worker;
     const latency = Math.floor(latencyMs);
     this.logger.log({ worker_id: id, url, method, path, status, latency_ms: latency }, 'rl.proxy');
-    const { bodyJson, truncated } = bodyAsJson(body, contentTypeOf(answer), answer.truncated);
+    const contentType = contentTypeOf(answer);
+    const { truncated } = answer;
     return {
       kind: 'answered',
-      outcome: { workerId: id, url, status, latencyMs: latency, bodyJson, truncated },
+      outcome: { workerId: id, url, status, latencyMs: latency, body, contentType, truncated },
     };
   }
 

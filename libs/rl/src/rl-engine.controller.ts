@@ -32,7 +32,14 @@ import { EngineFanout } from './engine.fanout';
 import { EngineSelection } from './engine.selection';
 import { forwardedHeaders } from './forwarded-headers';
 import { RlErrorFilter } from './rl-error.filter';
-import { bytesOf, queryOf, rawEnginePathOf, type RlReply, type RlRequest } from './rl.http';
+import {
+  bytesOf,
+  payloadOf,
+  queryOf,
+  rawEnginePathOf,
+  type RlReply,
+  type RlRequest,
+} from './rl.http';
 
 /** What every route that reaches engines has in common. */
 const EnginePath = (summary: string): MethodDecorator =>
@@ -135,7 +142,7 @@ export class RlEngineController {
     const order = orderOf(request);
     await whileWaiting(reply, async (left) => {
       const report = await this.fanout.run(selector, order, left);
-      return { status: report.status, body: renderFanout(report) };
+      return { status: report.status, body: payloadOf(renderFanout(report)) };
     });
   }
 }
@@ -143,7 +150,7 @@ export class RlEngineController {
 /** Answers with what `work` gives; calls it off, and answers nothing, when the caller leaves. */
 async function whileWaiting(
   reply: RlReply,
-  work: (left: AbortSignal) => Promise<{ readonly status: number; readonly body: string }>,
+  work: (left: AbortSignal) => Promise<{ readonly status: number; readonly body: unknown }>,
 ): Promise<void> {
   const caller = watchCaller(reply);
   try {

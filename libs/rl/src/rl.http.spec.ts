@@ -1,8 +1,7 @@
-import { rawEnginePathOf, type RlRequest } from './rl.http';
+import { payloadOf, rawEnginePathOf, type RlRequest } from './rl.http';
 
 const asking = (url: string): RlRequest => ({
   method: 'GET',
-  headers: {},
   body: undefined,
   raw: { url, rawHeaders: [] },
 });
@@ -20,4 +19,19 @@ it.each([
   ['/v1/rl/engine/pause#frag', 'pause#frag'],
 ])('the engine path of %s is %s', (url, path) => {
   expect(rawEnginePathOf(asking(url))).toBe(path);
+});
+
+describe('an answer in pieces', () => {
+  it('is one string while it is small', () => {
+    expect(payloadOf(['{', '}'].values())).toBe('{}');
+  });
+
+  it('is a stream of the same pieces when it is large', async () => {
+    const pieces = ['a', 'b', 'c'].map((letter) => letter.repeat(5_000_000));
+    const payload = payloadOf(pieces.values());
+    expect(typeof payload).toBe('object');
+    let text = '';
+    for await (const piece of payload as AsyncIterable<string>) text += piece;
+    expect(text === pieces.join('')).toBe(true);
+  });
 });

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+
 /** What the controllers use of a Fastify request; `body` is bytes, because the routes keep them. */
 export interface RlRequest {
   readonly method: string;
@@ -65,4 +67,24 @@ export function sentHeader({ raw }: RlRequest, name: string): string | undefined
     if (rawHeaders[at]?.toLowerCase() === name) return rawHeaders[at + 1];
   }
   return undefined;
+}
+
+/** Characters of an answer that is sent whole, with its length. */
+const WHOLE = 8 * 1024 * 1024;
+
+/** An answer made of pieces: one string while that is small, else a stream that makes them one by one. */
+export function payloadOf(pieces: Iterator<string>): string | Readable {
+  const made: string[] = [];
+  let characters = 0;
+  for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+    made.push(next.value);
+    characters += next.value.length;
+    if (characters > WHOLE) return Readable.from(rest(made, pieces), { highWaterMark: 1 });
+  }
+  return made.join('');
+}
+
+function* rest(made: readonly string[], pieces: Iterator<string>): Generator<string> {
+  yield* made;
+  for (let next = pieces.next(); next.done !== true; next = pieces.next()) yield next.value;
 }

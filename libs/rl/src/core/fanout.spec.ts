@@ -1,4 +1,6 @@
+import { constants } from 'node:buffer';
 import { fanOut, renderFanout, type CallResult } from './fanout';
+import { MAX_OUTCOME_BYTES } from './outcome';
 
 interface Target {
   readonly id: string;
@@ -18,7 +20,8 @@ const answered = (target: Target, status: number): CallResult => ({
     url: target.url,
     status,
     latencyMs: 1,
-    bodyJson: '{}',
+    body: Buffer.from('{}'),
+    contentType: 'application/json',
     truncated: false,
   },
 });
@@ -47,7 +50,7 @@ describe('the report', () => {
     };
     const report = await fanOut(targets(5), 5, async ({ id }) => results[id]!, live());
     expect(report.status).toBe(207);
-    expect(JSON.parse(renderFanout(report))).toEqual({
+    expect(JSON.parse([...renderFanout(report)].join(''))).toEqual({
       results: {
         w1: { worker_id: 'w1', url: 'http://w1', status: 200, latency_ms: 1, body: {} },
         w2: { worker_id: 'w2', url: 'http://w2', status: 500, latency_ms: 1, body: {} },
@@ -75,9 +78,27 @@ describe('the report', () => {
     });
   });
 
+  it('answers that would not fit into one string are shown piece by piece', async () => {
+    const body = Buffer.alloc(MAX_OUTCOME_BYTES, 1);
+    const huge = (one: Target): CallResult => {
+      const result = answered(one, 200);
+      if (result.kind !== 'answered') return result;
+      return { kind: 'answered', outcome: { ...result.outcome, body, contentType: undefined } };
+    };
+    const report = await fanOut(targets(100), 32, async (one: Target) => huge(one), live());
+    let pieces = 0;
+    let characters = 0;
+    for (const piece of renderFanout(report)) {
+      pieces++;
+      characters += piece.length;
+    }
+    expect(pieces).toBe(101);
+    expect(characters).toBeGreaterThan(constants.MAX_STRING_LENGTH);
+  });
+
   it('nobody is a report too', async () => {
     const report = await fanOut([], 2, async (one: Target) => answered(one, 200), live());
-    expect(JSON.parse(renderFanout(report))).toEqual({
+    expect(JSON.parse([...renderFanout(report)].join(''))).toEqual({
       results: {},
       failed: [],
       total: 0,

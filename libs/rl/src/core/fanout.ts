@@ -116,14 +116,19 @@ function failureOf(target: FanoutTarget, result: CallResult): FanoutFailure | un
   return { ...named, error: 'upstream_error', message: `HTTP ${status}`, status };
 }
 
-/** The answer's body, as JSON text. */
-export function renderFanout(report: FanoutReport): string {
-  const results = report.results.map(
-    (outcome) => `${JSON.stringify(outcome.workerId)}:${renderOutcome(outcome)}`,
-  );
+/**
+ * The answer's body, as pieces of JSON text. Whole, the answers of a large fleet would not fit into
+ * one string, and the engines have acted by now.
+ */
+export function* renderFanout(report: FanoutReport): Generator<string> {
+  let before = '{"results":{';
+  for (const outcome of report.results) {
+    yield `${before}${JSON.stringify(outcome.workerId)}:${renderOutcome(outcome)}`;
+    before = ',';
+  }
   const { failed, total, succeeded } = report;
-  const rest = JSON.stringify({ failed, total, succeeded });
-  return `{"results":{${results.join(',')}},${rest.slice(1)}`;
+  const rest = JSON.stringify({ failed, total, succeeded }).slice(1);
+  yield report.results.length === 0 ? `${before}},${rest}` : `},${rest}`;
 }
 
 function order(a: string, b: string): number {

@@ -1,4 +1,4 @@
-import { bodyAsJson, MAX_OUTCOME_BYTES, renderOutcome } from './outcome';
+import { MAX_OUTCOME_BYTES, renderOutcome } from './outcome';
 
 const render = (body: Buffer | string, contentType?: string, truncated = false): string =>
   renderOutcome({
@@ -6,7 +6,9 @@ const render = (body: Buffer | string, contentType?: string, truncated = false):
     url: 'http://a:1@0',
     status: 200,
     latencyMs: 12.9,
-    ...bodyAsJson(Buffer.from(body as string), contentType, truncated),
+    body: Buffer.from(body as string),
+    contentType,
+    truncated,
   });
 
 describe('renderOutcome', () => {

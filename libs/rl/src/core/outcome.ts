@@ -9,8 +9,11 @@ export interface CallOutcome {
   readonly status: number;
   /** From send to the end of the body. */
   readonly latencyMs: number;
-  /** JSON text of the answer's body: the engine's own bytes if they are JSON, else a string of them. */
-  readonly bodyJson: string;
+  /** As received. It becomes text when it is shown: escaped, it can take six times the space. */
+  readonly body: Buffer;
+  /** Of the answer. */
+  readonly contentType: string | undefined;
+  /** The engine sent more than `body`. */
   readonly truncated: boolean;
 }
 
@@ -43,8 +46,9 @@ export function renderOutcome(outcome: CallOutcome): string {
     status: outcome.status,
     latency_ms: Math.max(0, Math.floor(outcome.latencyMs)),
   });
-  const tail = outcome.truncated ? ',"body_truncated":true}' : '}';
-  return `${head.slice(0, -1)},"body":${outcome.bodyJson}${tail}`;
+  const { bodyJson, truncated } = bodyAsJson(outcome.body, outcome.contentType, outcome.truncated);
+  const tail = truncated ? ',"body_truncated":true}' : '}';
+  return `${head.slice(0, -1)},"body":${bodyJson}${tail}`;
 }
 
 function jsonText(body: Buffer): string | undefined {
