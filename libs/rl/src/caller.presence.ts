@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type RlReply } from './rl.http';
 
 /** Whether the caller of a control call still waits for it. */
@@ -11,6 +12,8 @@ export interface CallerPresence {
 /** Watches the caller's connection, so that calls for someone who left are called off. */
 export function watchCaller({ raw }: RlReply): CallerPresence {
   const controller = new AbortController();
+  // Every call of a fan-out listens, as many as may run at once; Node would take that for a leak.
+  setMaxListeners(0, controller.signal);
   const onClose = (): void => {
     if (!raw.writableFinished) controller.abort();
   };

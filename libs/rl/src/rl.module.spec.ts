@@ -1,3 +1,4 @@
+import { getMaxListeners } from 'node:events';
 import { Global, Module, type NestApplicationOptions } from '@nestjs/common';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
@@ -164,6 +165,13 @@ describe('the control plane over workers of every kind', () => {
         stopsAtLimit: true,
       },
     ]);
+  });
+
+  it('calls of one fan-out share a signal that takes any number of listeners', async () => {
+    await rig.ask('POST', '/engine/flush_cache?selector=engine%3Dsglang', {});
+    const [call] = rig.caller.calls;
+    if (call?.signal === undefined) throw new Error('no signal');
+    expect(getMaxListeners(call.signal)).toBe(0);
   });
 
   it('an engine whose adapter knows nothing is watched by what other adapters know', async () => {
