@@ -88,7 +88,7 @@ describe('metrics and logs of the control plane', () => {
     });
     await gateway.rl.call(one, 'pause_generation');
     await gateway.rl.call(one, 'continue_generation');
-    const lines = gateway.logs.slice(from).filter(({ target }) => target === 'smg::rl');
+    const lines = gateway.logs.slice(from).filter(({ target }) => target === 'smg_rl');
     const of = (msg: string) => lines.filter((line) => line['msg'] === msg);
     expect(of('rl.proxy')[0]).toMatchObject({
       level: 'info',

@@ -117,7 +117,7 @@ describe('what the table observes', () => {
     await gateway.rl.call(sglang, 'update_weight_version', { body: { new_version: [1] } });
     const warned = gateway.logs.slice(from).filter(({ level }) => level === 'warn');
     expect(warned).toMatchObject([
-      { route: 'update_weight_version', reason: 'not_printable_ascii', target: 'smg::rl' },
+      { route: 'update_weight_version', reason: 'not_printable_ascii', target: 'smg_rl' },
       { route: 'update_weight_version', reason: 'not_a_string_or_number', kind: 'array' },
     ]);
     expect(JSON.stringify(warned)).not.toContain('sec ret');

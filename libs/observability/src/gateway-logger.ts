@@ -55,10 +55,15 @@ export class GatewayLogger extends Logger {
   }
 }
 
+/** `smg`, `smg::x` and `smg_x` (a target the contract names, such as `smg_rl`) stay as they are. */
+function isTarget(context: string): boolean {
+  return /^smg(?:$|::|_)/.test(context);
+}
+
 /** Nest passes the context last; it becomes `smg::<context>`, or `smg` when there is none. */
 function targeted(params: readonly unknown[]): unknown[] {
   const last = params.at(-1);
   if (!isContext(last)) return [...params, ROOT];
-  const target = last === ROOT || last.startsWith(`${ROOT}::`) ? last : `${ROOT}::${last}`;
+  const target = isTarget(last) ? last : `${ROOT}::${last}`;
   return [...params.slice(0, -1), target];
 }

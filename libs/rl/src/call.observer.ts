@@ -7,7 +7,7 @@ import { VersionTable } from './core/version-table';
 /** Watches control calls for what they do to an engine, and keeps the table true. */
 @Injectable()
 export class CallObserver {
-  private readonly logger = new Logger('rl');
+  private readonly logger = new Logger('smg_rl');
 
   constructor(
     private readonly effects: ControlEffectsReader,

@@ -36,7 +36,7 @@ export interface EngineRequest {
  */
 @Injectable()
 export class ControlCaller {
-  private readonly logger = new Logger('rl');
+  private readonly logger = new Logger('smg_rl');
 
   constructor(
     @Inject(WORKER_DIRECTORY) private readonly directory: WorkerDirectory,

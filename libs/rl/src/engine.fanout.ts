@@ -10,7 +10,7 @@ import { RL_OPTIONS, type RlOptions } from './rl.options';
 /** Sends one request to every engine that matches; no retry, no rollback. Law: SMG RL contract 2.3. */
 @Injectable()
 export class EngineFanout {
-  private readonly logger = new Logger('rl');
+  private readonly logger = new Logger('smg_rl');
 
   constructor(
     private readonly selection: EngineSelection,

@@ -30,7 +30,7 @@ function createFilter(
   if (!parsed.ok) {
     throw new Error(`invalid version policy \`${options.versionPolicy}\`: ${parsed.reason}`);
   }
-  const logger = new Logger('rl');
+  const logger = new Logger('smg_rl');
   const eligibility = new Eligibility(table, (a, b) => {
     logger.warn(
       { a, b },

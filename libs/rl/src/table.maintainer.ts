@@ -22,7 +22,7 @@ const LABEL = 'weight_version';
 /** Keeps the table in step with the registry. Law: SMG RL contract 6.5. */
 @Injectable()
 export class TableMaintainer implements OnModuleInit, OnModuleDestroy {
-  private readonly logger = new Logger('rl');
+  private readonly logger = new Logger('smg_rl');
   private unsubscribe: (() => void) | undefined;
 
   constructor(
