@@ -27,7 +27,7 @@ const GAUGE_OF = { active: 0, paused: 1, asleep: 2 } as const;
  */
 @Injectable()
 export class TableReporter implements OnModuleInit, OnModuleDestroy, VersionTableListener {
-  private readonly logger = new Logger('rl');
+  private readonly logger = new Logger('smg_rl');
   private unlisten: (() => void) | undefined;
 
   constructor(
