@@ -44,7 +44,7 @@ describe('two engines', () => {
     await workers.added({ url: engine.url, labels });
   };
 
-  it('an engine that came back with base weights gets nothing until it is refitted', async () => {
+  it('[#1] an engine that came back with base weights gets nothing until it is refitted', async () => {
     await gateway.rl.setFleetVersion('7', 'engine=sglang');
     e2.crash();
     await e2.start();
@@ -54,7 +54,7 @@ describe('two engines', () => {
     expect((await serversOf(gateway, 10, LATEST)).workers).toEqual(urlsOf(e1, e2));
   });
 
-  it('a refit that says success:false in a fan-out is not believed, the others are', async () => {
+  it('[#7] a refit that says success:false in a fan-out is not believed, the others are', async () => {
     await gateway.rl.setFleetVersion('1', 'engine=sglang');
     e1.behave({ route: '/update_weights_from_disk', body: { success: false, message: 'OOM' } });
     const got = await gateway.rl.fanout('update_weights_from_disk', 'engine=sglang', {
@@ -68,7 +68,7 @@ describe('two engines', () => {
     expect((await serversOf(gateway, 10, LATEST)).workers).toEqual([e2.url]);
   });
 
-  it('a chunk that failed publishes nothing, nor do those before it', async () => {
+  it('[#9] a chunk that failed publishes nothing, nor do those before it', async () => {
     await gateway.rl.setVersion(e1, '1');
     const chunk = (body: object): Promise<Answer> =>
       gateway.rl.call(e1, 'update_weights_from_distributed', { body });
@@ -80,7 +80,7 @@ describe('two engines', () => {
     expect((await gateway.rl.row(e1))['weight_version']).toBe('2');
   });
 
-  it('an update that failed leaves the others serving, and the failed one as it was', async () => {
+  it('[#66] an update that failed leaves the others serving, and the failed one as it was', async () => {
     await gateway.rl.setFleetVersion('1', 'engine=sglang');
     e1.behave({ route: '/update_weights_from_disk', status: 500 });
     await gateway.rl.call(e1, 'pause_generation');
@@ -97,7 +97,7 @@ describe('two engines', () => {
     expect((await serversOf(gateway, 6, LATEST)).workers).toEqual(urlsOf(e1, e2));
   });
 
-  it('a drain ends under traffic, because nothing new arrives once it began', async () => {
+  it('[#21] a drain ends under traffic, because nothing new arrives once it began', async () => {
     let isOver = false;
     const answers: Answer[] = [];
     const load = Promise.all(
@@ -121,7 +121,7 @@ describe('two engines', () => {
     expect(e2.requestsTo('/generate').length).toBeGreaterThan(50);
   });
 
-  it('requests of a fleet-wide pause wait at the gateway, and see the new version alone', async () => {
+  it('[#22] requests of a fleet-wide pause wait at the gateway, and see the new version alone', async () => {
     await gateway.rl.setFleetVersion('1', 'engine=sglang');
     await gateway.rl.fanout('pause_generation', 'engine=sglang');
     const seen = e1.counters.of('/generate') + e2.counters.of('/generate');
@@ -143,7 +143,7 @@ describe('two engines', () => {
     }
   });
 
-  it('a fleet pause ends when the last engine has agreed; all are closed from its start', async () => {
+  it('[#32] a fleet pause ends when the last engine has agreed; all are closed from its start', async () => {
     e2.behave({ route: '/pause_generation', delayMs: 400, times: 1 });
     const startedAt = performance.now();
     const pausing = gateway.rl.fanout('pause_generation', 'engine=sglang');
@@ -156,7 +156,7 @@ describe('two engines', () => {
     expect([got.status, got.json['succeeded'], got.json['failed']]).toEqual([200, 2, []]);
   });
 
-  it('an engine that dies of a release is 502, and the table does not call it asleep', async () => {
+  it('[#24] an engine that dies of a release is 502, and the table does not call it asleep', async () => {
     const frail = await new MockEngine({ releaseWhenBusy: 'crash', latencyMs: 5_000 }).start();
     await workersOf(gateway.url).added({ url: frail.url });
     for (const engine of [e1, e2]) await gateway.rl.setControl(engine, 'paused');
@@ -170,7 +170,7 @@ describe('two engines', () => {
     await frail.stop();
   });
 
-  it('a control call has a deadline, and is sent once', async () => {
+  it('[#41] a control call has a deadline, and is sent once', async () => {
     const hang = { how: 'hang', at: 'request' } as const;
     e1.behave({ route: '/update_weights_from_disk', cut: hang, times: 1 });
     const got = await gateway.rl.call(e1, 'update_weights_from_disk', {
@@ -181,7 +181,7 @@ describe('two engines', () => {
     expect((await gateway.rl.row(e1))['weight_version']).toBeNull();
   });
 
-  it('registering again leaves one engine, with what is known of it', async () => {
+  it('[#46] registering again leaves one engine, with what is known of it', async () => {
     await gateway.rl.setVersion(e1, '3');
     await gateway.rl.setControl(e1, 'paused');
     for (let i = 0; i < 5; i += 1) {
@@ -193,7 +193,7 @@ describe('two engines', () => {
     expect(await serversOf(gateway, 10)).toEqual({ workers: [e2.url], statuses: [200] });
   });
 
-  it('engines that came and went leave no series', async () => {
+  it('[#97] engines that came and went leave no series', async () => {
     const series = async (): Promise<string[]> =>
       (await gateway.metrics()).split('\n').filter((line) => line.startsWith('smg_rl_worker_'));
     await gateway.rl.setVersion(e1, '1');
@@ -224,7 +224,7 @@ describe('the words of the protocol reach the engine as they were', () => {
     ['vllm', 'pause', 'mode=abort', ''],
     ['vllm', 'pause', 'mode=wait&clear_cache=false', ''],
     ['vllm', 'pause', 'mode=keep', ''],
-  ] as const)('how to pause: %s, %s ?%s %s', async (kind, path, query, body) => {
+  ] as const)('[#26] how to pause: %s, %s ?%s %s', async (kind, path, query, body) => {
     const engine = await new MockEngine({ kind }).start();
     const gateway = await startRl({}, { engines: [engine] });
     const got = await gateway.rl.call(engine, query === '' ? path : `${path}?${query}`, {
@@ -241,7 +241,7 @@ describe('the words of the protocol reach the engine as they were', () => {
     await engine.stop();
   });
 
-  it('weights that were sent are not the version; the end of the update publishes it', async () => {
+  it('[#6] weights that were sent are not the version; the end of the update publishes it', async () => {
     const engine = await new MockEngine({ kind: 'vllm' }).start();
     const gateway = await startRl({}, { engines: [engine] });
     const version = async (): Promise<unknown> => (await gateway.rl.row(engine))['weight_version'];
@@ -258,7 +258,7 @@ describe('the words of the protocol reach the engine as they were', () => {
     await engine.stop();
   });
 
-  it('an engine that would hang in its sleep is not asked', async () => {
+  it('[#27] an engine that would hang in its sleep is not asked', async () => {
     const [awake, sleeper] = [new MockEngine({ kind: 'vllm' }), new MockEngine({ kind: 'vllm' })];
     const stop = await startAll(awake, sleeper);
     const gateway = await startRl({}, { engines: [awake, sleeper] });
@@ -290,7 +290,7 @@ describeLanes('rollouts that a refit crosses', ({ hotLane }) => {
   it.each([
     ['before its head', { delayMs: 300 }],
     ['between head and body', { delayBodyMs: 300 }],
-  ])('the version changes %s: the answer names the one it began with', async (_, delays) => {
+  ])('[#4] the version changes %s: the answer names the one it began with', async (_, delays) => {
     for (const path of ['/v1/chat/completions', '/generate']) {
       await gateway.rl.setVersion(engine, '1');
       const body = path === '/generate' ? { text: 'x', meta_info: {} } : { choices: [] };
@@ -310,7 +310,7 @@ describeLanes('rollouts that a refit crosses', ({ hotLane }) => {
     }
   });
 
-  it('what an engine says of an aborted rollout arrives byte for byte', async () => {
+  it('[#44] what an engine says of an aborted rollout arrives byte for byte', async () => {
     const body =
       '{ "text":"", "output_ids":[],\n "meta_info":{"id":"r","finish_reason":{"type":"abort","message":"Abort before prefill"},' +
       '"output_token_logprobs":[],"seed":9007199254740993,"weight_version":"1"} }';
