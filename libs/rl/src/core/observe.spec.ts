@@ -57,6 +57,37 @@ describe('observeCall', () => {
     expect(state).toMatchObject({ control: 'paused', paused: true });
   });
 
+  it('an opening whose answer comes late does not undo a closing that was sent after it', () => {
+    const { table, state } = known();
+    observeCall(table, ENGINE, [PAUSE]).answered(200, OK);
+    const late = observeCall(table, ENGINE, [{ kind: 'resume' }]);
+    observeCall(table, ENGINE, [PAUSE]).answered(200, OK);
+    late.answered(200, OK);
+    expect(state).toMatchObject({ control: 'paused', paused: true });
+    observeCall(table, ENGINE, [{ kind: 'resume' }]).answered(200, OK);
+    expect(state.control).toBe('active');
+  });
+
+  it('the same for each part of the memory', () => {
+    const { table, state } = known();
+    observeCall(table, ENGINE, [{ kind: 'release', tags: [] }]).answered(200, OK);
+    const late = observeCall(table, ENGINE, [{ kind: 'restore', tags: [] }]);
+    observeCall(table, ENGINE, [{ kind: 'release', tags: ['kv_cache'] }]).answered(200, OK);
+    late.answered(200, OK);
+    expect(state.released).toEqual(['kv_cache']);
+    observeCall(table, ENGINE, [{ kind: 'restore', tags: [] }]).answered(200, OK);
+    expect(state.control).toBe('active');
+  });
+
+  it('a closing that was refused stands in the way of no opening', () => {
+    const { table, state } = known();
+    observeCall(table, ENGINE, [PAUSE]).answered(200, OK);
+    const late = observeCall(table, ENGINE, [{ kind: 'resume' }]);
+    observeCall(table, ENGINE, [PAUSE]).answered(500, OK);
+    late.answered(200, OK);
+    expect(state.control).toBe('active');
+  });
+
   it('a call without an answer changes nothing', () => {
     const { table, state } = known();
     const call = observeCall(table, ENGINE, [{ kind: 'release', tags: [] }]);

@@ -33,6 +33,7 @@ export function observeCall(
   effects: readonly ControlEffect[],
   onRefused: (refused: RefusedVersion) => void = () => undefined,
 ): ObservedCall {
+  const { moment } = table;
   const closing = table.beginClosing(engine.baseUrl, effects);
   let settled = false;
   return {
@@ -45,7 +46,7 @@ export function observeCall(
         return false;
       }
       closing.confirm();
-      for (const effect of effects) apply(table, engine, effect, onRefused);
+      for (const effect of effects) apply(table, engine, effect, moment, onRefused);
       return true;
     },
     failed() {
@@ -78,6 +79,7 @@ function apply(
   table: VersionTable,
   engine: CalledEngine,
   effect: ControlEffect,
+  moment: number,
   onRefused: (refused: RefusedVersion) => void,
 ): void {
   switch (effect.kind) {
@@ -85,10 +87,10 @@ function apply(
     case 'release':
       return; // Done by the closing.
     case 'resume':
-      table.resume(engine.baseUrl);
+      table.resume(engine.baseUrl, moment);
       return;
     case 'restore':
-      table.restore(engine.baseUrl, effect.tags);
+      table.restore(engine.baseUrl, effect.tags, moment);
       return;
     case 'version': {
       const checked = validateVersion(effect.version);

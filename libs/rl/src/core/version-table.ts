@@ -40,6 +40,8 @@ export interface Closing {
 interface Shut {
   readonly paused: boolean;
   readonly released: number;
+  /** When the call was sent; see {@link VersionTable.moment}. */
+  readonly moment: number;
 }
 
 class Entry implements EngineState {
@@ -48,6 +50,9 @@ class Entry implements EngineState {
   paused = false;
   releasedBits = 0;
   control: ControlState = 'active';
+  /** When the last call was sent that paused the engine, and that released each part of its memory. */
+  pausedAt = 0;
+  readonly releasedAt = [0, 0, 0];
 
   constructor(
     readonly baseUrl: string,
@@ -56,6 +61,26 @@ class Entry implements EngineState {
 
   get released(): readonly MemoryTag[] {
     return memoryTags(this.releasedBits);
+  }
+
+  /** An engine agreed to what `shut` closes. */
+  close(shut: Shut): void {
+    if (shut.paused) {
+      this.paused = true;
+      this.pausedAt = Math.max(this.pausedAt, shut.moment);
+    }
+    this.releasedBits |= shut.released;
+    for (const [at, moment] of this.releasedAt.entries()) {
+      if ((shut.released & (1 << at)) !== 0) this.releasedAt[at] = Math.max(moment, shut.moment);
+    }
+  }
+
+  /** Those of `bits` that no call sent after `moment` has released. */
+  releasedUntil(moment: number, bits: number): number {
+    return this.releasedAt.reduce(
+      (left, at, bit) => (at > moment ? left & ~(1 << bit) : left),
+      bits,
+    );
   }
 }
 
@@ -75,10 +100,19 @@ export class VersionTable {
   readonly #listeners: VersionTableListener[] = [];
   #inactive = 0;
   #epoch = 0;
+  #moment = 0;
 
   /** Grows with every change that can alter who is eligible. */
   get epoch(): number {
     return this.#epoch;
+  }
+
+  /**
+   * A point in the order of the calls. Answers may overtake each other: an opening that was sent
+   * before a closing must not undo it when its answer comes last.
+   */
+  get moment(): number {
+    return this.#moment;
   }
 
   /** Engines that are paused or asleep. */
@@ -173,8 +207,10 @@ export class VersionTable {
     this.#alter(baseUrl, true, undefined);
   }
 
-  resume(baseUrl: string): void {
-    this.#alter(baseUrl, false, undefined);
+  /** @param moment when the call was sent: a pause that was sent later stands. */
+  resume(baseUrl: string, moment = Infinity): void {
+    const entry = this.#entries.get(baseUrl);
+    if (entry !== undefined && entry.pausedAt <= moment) this.#alter(baseUrl, false, undefined);
   }
 
   /** @param tags empty: all of them. */
@@ -185,11 +221,15 @@ export class VersionTable {
     }
   }
 
-  /** @param tags empty: all of them. */
-  restore(baseUrl: string, tags: readonly MemoryTag[]): void {
+  /**
+   * @param tags empty: all of them.
+   * @param moment when the call was sent: a release that was sent later stands.
+   */
+  restore(baseUrl: string, tags: readonly MemoryTag[], moment = Infinity): void {
     const entry = this.#entries.get(baseUrl);
     if (entry !== undefined) {
-      this.#alter(baseUrl, undefined, entry.releasedBits & ~memoryBits(tags));
+      const restored = entry.releasedUntil(moment, memoryBits(tags));
+      this.#alter(baseUrl, undefined, entry.releasedBits & ~restored);
     }
   }
 
@@ -198,8 +238,9 @@ export class VersionTable {
    * ignored. Calls that overlap compose: the engine is closed while any of them is open.
    */
   beginClosing(baseUrl: string, effects: readonly ControlEffect[]): Closing {
-    const shut = shutBy(effects);
+    const shut = shutBy(effects, this.#moment + 1);
     if (shut === undefined) return NOTHING_CLOSED;
+    this.#moment++;
     let open = this.#closings.get(baseUrl);
     if (open === undefined) {
       open = new Set();
@@ -213,10 +254,7 @@ export class VersionTable {
       if (open.size === 0) this.#closings.delete(baseUrl);
       const entry = this.#entries.get(baseUrl);
       if (entry === undefined) return;
-      if (agreed) {
-        entry.paused ||= shut.paused;
-        entry.releasedBits |= shut.released;
-      }
+      if (agreed) entry.close(shut);
       this.#settle(entry);
     };
     return {
@@ -332,12 +370,12 @@ const NOTHING_CLOSED: Closing = Object.freeze({
   rollBack: () => undefined,
 });
 
-function shutBy(effects: readonly ControlEffect[]): Shut | undefined {
+function shutBy(effects: readonly ControlEffect[], moment: number): Shut | undefined {
   let paused = false;
   let released = 0;
   for (const effect of effects) {
     if (effect.kind === 'pause') paused = true;
     else if (effect.kind === 'release') released |= memoryBits(effect.tags);
   }
-  return paused || released !== 0 ? { paused, released } : undefined;
+  return paused || released !== 0 ? { paused, released, moment } : undefined;
 }
