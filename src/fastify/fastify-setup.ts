@@ -1,5 +1,5 @@
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import { type FastifyInstance } from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type RequestListener } from 'node:http';
 import { type PlaneGate } from '@smg/auth';
 import { type Plane, type RequestObserver } from '@smg/plugin-api';
@@ -32,6 +32,10 @@ export function createFastifyAdapter(door: FrontDoor): FastifyAdapter {
     clientErrorHandler: () => undefined,
     // A shutdown drains; requests on open connections are served until then.
     return503OnClosing: false,
+    // A path that cannot be decoded names no route: it is answered like every unknown one.
+    frameworkErrors: (_error: Error, _request: FastifyRequest, reply: FastifyReply) => {
+      void reply.code(404).header('content-length', '0').send();
+    },
     requestTimeout: 0,
     keepAliveTimeout: 90_000,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },

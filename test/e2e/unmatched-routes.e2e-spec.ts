@@ -114,7 +114,15 @@ describe.each([true, false])('paths and methods without a route, hot lane %s', (
     }
   });
 
-  it('a path nobody can decode is 404 or 400 without a stack trace, and the gateway lives', async () => {
+  it('a path nobody can decode is an unknown path like any other: 404 without a body', async () => {
+    for (const path of ['/%zz', '/%', '/workers/%E0%A4%A', '/v1/rl/workers/%zz/engine/pause']) {
+      const got = await send(gateway.url + path, { method: 'GET' });
+      expect([path, got.status, got.text]).toEqual([path, 404, '']);
+    }
+    expect((await send(`${gateway.url}/health`)).status).toBe(200);
+  });
+
+  it('odd and undecodable targets are 404 or 400 without a stack trace, and the gateway lives', async () => {
     for (const target of ['/%', '/%zz', '/workers/%ff%fe', '/workers/%00', '/%c0%ae']) {
       const answer = await raw(
         gateway.port,
