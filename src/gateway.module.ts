@@ -7,15 +7,14 @@ import { type PluginModule } from '@smg/plugin-host';
 import { PolicyModule } from '@smg/policy';
 import { ProxyModule } from '@smg/proxy';
 import { RegistryModule } from '@smg/registry';
-import { RlModule } from '@smg/rl';
 import { UpstreamModule } from '@smg/upstream';
+import type * as RlPlugin from './rl-plugin';
 import {
   authSlice,
   observabilitySlice,
   policySlice,
   proxySlice,
   registrySlice,
-  rlSlice,
   upstreamSlice,
 } from './slices';
 
@@ -38,9 +37,15 @@ export class GatewayModule {
         RegistryModule.forRoot(registrySlice(config)),
         policy,
         ProxyModule.forRoot(proxySlice(config)),
-        ...(config.rl.enabled ? [RlModule.forRoot(rlSlice(config))] : []),
+        ...(config.rl.enabled ? [loadRlPlugin()(config)] : []),
         ...plugins,
       ],
     };
   }
+}
+
+/** Inert when off: neither the control plane nor what it needs is read from disk. */
+function loadRlPlugin(): (config: GatewayConfig) => DynamicModule {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
+  return (require('./rl-plugin') as typeof RlPlugin).rlPlugin;
 }
