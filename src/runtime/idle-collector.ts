@@ -29,7 +29,6 @@ export function collectorOfRuntime(): (() => void) | undefined {
  * never while a request is in flight.
  */
 export class IdleCollector {
-  private timer: NodeJS.Timeout | undefined;
   private lastSeen = 0;
   /** Start-up leaves garbage too: the first idle look collects. */
   private lastCollected = -WORTH_COLLECTING;
@@ -39,15 +38,11 @@ export class IdleCollector {
     private readonly collect: () => void,
   ) {}
 
+  /** Looks for as long as the process lives, and never keeps it alive. */
   start(): void {
-    this.timer = setInterval(() => {
+    setInterval(() => {
       this.look();
-    }, INTERVAL_MS);
-    this.timer.unref();
-  }
-
-  stop(): void {
-    clearInterval(this.timer);
+    }, INTERVAL_MS).unref();
   }
 
   /** One look; `start` takes one every five seconds. */
