@@ -9,6 +9,8 @@ const ALLOWED = {
   'plugin-host': ['protocol', 'plugin-api'],
   config: ['protocol'],
   auth: ['protocol', 'plugin-api'],
+  audit: ['protocol', 'plugin-api'],
+  admission: ['protocol', 'plugin-api'],
   upstream: ['protocol', 'plugin-api'],
   registry: ['protocol', 'plugin-api'],
   engine: ['protocol', 'plugin-api', 'plugin-host'],

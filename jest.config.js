@@ -20,7 +20,9 @@ const project = (displayName, testMatch) => ({
   rootDir: __dirname,
   testEnvironment: 'node',
   testMatch,
-  transform: { '^.+\\.ts$': swc },
+  // jose is an ES module; Node requires it as it is, Jest's own loader cannot.
+  transform: { '^.+\\.ts$': swc, 'node_modules/jose/.+\\.js$': swc },
+  transformIgnorePatterns: ['/node_modules/(?!jose/)'],
   moduleFileExtensions: ['ts', 'js', 'json'],
   moduleNameMapper: { '^@smg/([^/]+)$': '<rootDir>/libs/$1/src' },
   modulePathIgnorePatterns: ['<rootDir>/dist/'],

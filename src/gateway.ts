@@ -5,10 +5,12 @@ import { type GatewayConfig } from '@smg/config';
 import { flushLogs, MetricsServer, ProcessLifecycle } from '@smg/observability';
 import { REQUEST_OBSERVER, type RequestObserver } from '@smg/plugin-api';
 import { shutDownGracefully } from './graceful-shutdown';
+import { Reload } from './reload';
 
 /** A gateway that is built but not listening, or listening, or gone. */
 export class Gateway {
   private ending: Promise<void> | undefined;
+  private reloading: Reload | undefined;
 
   constructor(
     /** The Nest application; for embedding programs and tests. */
@@ -36,6 +38,12 @@ export class Gateway {
   async listen(): Promise<void> {
     const { host, port } = this.config.listener;
     await this.app.listen({ host, port });
+  }
+
+  /** Reads file-backed settings again (keys, certificates, limits), as on SIGHUP; never rejects. */
+  reload(): Promise<void> {
+    this.reloading ??= Reload.of(this.app);
+    return this.reloading.run();
   }
 
   /** Graceful end, as on SIGTERM; a second call waits for the first. */

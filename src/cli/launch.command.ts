@@ -12,7 +12,7 @@ const LAST_RESORT_MS = 1000;
 
 export interface ProcessLike {
   readonly env: Readonly<Record<string, string | undefined>>;
-  on(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+  on(signal: 'SIGHUP' | 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
   exit(code: number): void;
 }
 
@@ -66,6 +66,7 @@ export async function launch(
     };
     program.on('SIGTERM', stop('SIGTERM'));
     program.on('SIGINT', stop('SIGINT'));
+    program.on('SIGHUP', () => void gateway.reload());
     await gateway.listen();
     giveMemoryBackWhenIdle(gateway);
     log.logger.log(`listening on ${config.listener.host} port ${gateway.port}`, 'listener');

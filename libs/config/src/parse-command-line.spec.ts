@@ -31,7 +31,13 @@ function errors(argv: readonly string[], outside?: Outside): readonly string[] {
 describe('command line: forms', () => {
   it.each([[['launch']], [['start']], [[]]])('runs with the defaults for %j', (command) => {
     const { config, warnings } = run(command);
-    expect(config.listener).toEqual({ host: '0.0.0.0', port: 30000, healthCheckPort: undefined });
+    expect(config.listener).toEqual({
+      host: '0.0.0.0',
+      port: 30000,
+      healthCheckPort: undefined,
+      corsAllowedOrigins: [],
+      docsDisabled: false,
+    });
     expect(config.routing.policy).toBe('cache_aware');
     expect(config.retry.maxAttempts).toBe(5);
     expect(config.plugins).toEqual({ modules: [], requiredFilters: [] });
@@ -179,7 +185,7 @@ describe('command line: precedence', () => {
 
   it('reads the environment variables of the contract, an empty one being unset', () => {
     expect(errors([], { env: { JWT_ISSUER: 'https://idp' } })).toEqual([
-      'error: --jwt-issuer (JWT_ISSUER): not available in this version',
+      'error: --jwt-issuer (JWT_ISSUER): needs --jwt-audience',
     ]);
     expect(run([], { env: { JWT_ISSUER: '' } }).warnings).toEqual([]);
   });
@@ -209,7 +215,11 @@ describe('command line: secrets', () => {
     [['--tenant-api-key', `${SECRET}: ${SECRET}`]],
     [['--tenant-api-key', `a:${SECRET}`, `b:${SECRET}`]],
     [['--api-key', SECRET, '--tenant-api-key', `a:${SECRET}`]],
-    [['--control-plane-api-keys', `1:x:admin:${SECRET}`]],
+    [['--control-plane-api-keys', SECRET]],
+    [['--control-plane-api-keys', `1:x:${SECRET}:k`]],
+    [['--control-plane-api-keys', `1:x:admin: ${SECRET}`]],
+    [['--control-plane-api-keys', `1:x:admin:${SECRET}`, `1:x:admin:${SECRET}`]],
+    [['--jwt-issuer', `https://u:${SECRET}@idp`]],
     [['--postgres-db-url', `postgres://u:${SECRET}@db`]],
     [['--worker-urls', `http://user:${SECRET}@host`]],
     [['--worker-urls', `ftp://user:${SECRET}@host`]],

@@ -116,7 +116,9 @@ function readEnvironment(env: CommandLineIo['env']): readonly GivenValue[] {
     const word = option.env === undefined ? undefined : env[option.env];
     if (option.env === undefined || word === undefined || word === '') continue;
     const label = `--${option.flag} (${option.env})`;
-    given.push({ option, label, raw: { form: 'words', words: [word] } });
+    // Where several values may stand, a variable holds one per line.
+    const words = option.kind.arity === 'many' ? word.split(/\r?\n/).filter(Boolean) : [word];
+    given.push({ option, label, raw: { form: 'words', words } });
   }
   return given;
 }

@@ -74,6 +74,17 @@ export {
 } from './metrics';
 export { REQUEST_OBSERVER, type RequestObserver, type RequestRecord } from './request-observer';
 export { SERVING_AUTH, type ServingAuth, type ServingDecision } from './serving-auth';
+export { RELOADABLE, type Reloadable } from './reloadable';
+export { attachPrincipal, principalOf, type Principal } from './principal';
+export { AUDIT_LOG, type AuditEntry, type AuditLog } from './audit-log';
+export { WORKER_ADDRESSES, type WorkerAddresses } from './worker-addresses';
+export {
+  ADMISSION,
+  type Admission,
+  type AdmissionRequest,
+  type ChargeOutcome,
+  type TenantCharge,
+} from './admission';
 export { LIFECYCLE, type Lifecycle } from './lifecycle';
 export { PLUGIN_API_VERSION } from './version';
 export { ControlPlane, DataPlane, PLANE_METADATA, Public, type Plane } from './decorators/planes';

@@ -4,6 +4,8 @@ export type ServingDecision =
       readonly allowed: true;
       /** Keys are configured, so the client's Authorization is consumed and never forwarded. */
       readonly consumesAuthorization: boolean;
+      /** `auth:<tenant id>` of a tenant's key, `auth:<SHA-256 in hex>` of the shared one. */
+      readonly tenant?: string | undefined;
     }
   | { readonly allowed: false; readonly message: string };
 

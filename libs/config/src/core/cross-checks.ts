@@ -19,6 +19,7 @@ export function crossCheck(
     ...checkBackoff(config, label),
     ...checkAliases(config, label),
     ...checkKeys(config, label),
+    ...checkPairs(config, label),
     ...checkRl(config, label),
   ];
 }
@@ -103,15 +104,59 @@ function checkAliases({ workers }: GatewayConfig, label: Label): readonly string
 /** Two owners of one key could not be told apart. The message names owners, never the key. */
 function checkKeys({ auth }: GatewayConfig, label: Label): readonly string[] {
   const owners = new Map<string, string>();
-  if (auth.apiKey !== undefined) owners.set(auth.apiKey, '--api-key');
   const problems: string[] = [];
+  const claim = (key: string, owner: string, flag: string): void => {
+    const other = owners.get(key);
+    if (other === undefined) owners.set(key, owner);
+    else problems.push(`${label(flag)}: ${owner} has the same key as ${other}`);
+  };
+  if (auth.apiKey !== undefined) claim(auth.apiKey, '--api-key', 'api-key');
   for (const [index, { key }] of auth.tenantApiKeys.entries()) {
-    const owner = owners.get(key);
-    if (owner === undefined) owners.set(key, `entry ${index + 1}`);
-    else
-      problems.push(`${label('tenant-api-key')}: entry ${index + 1} has the same key as ${owner}`);
+    claim(key, `entry ${index + 1}`, 'tenant-api-key');
+  }
+  const ids = new Set<string>();
+  for (const [index, { id, key }] of auth.controlPlaneApiKeys.entries()) {
+    claim(key, `entry ${index + 1}`, 'control-plane-api-keys');
+    if (ids.has(id)) {
+      problems.push(`${label('control-plane-api-keys')}: entry ${index + 1} repeats an id`);
+    }
+    ids.add(id);
+  }
+  if (auth.apiKey !== undefined && auth.apiKeyFile !== undefined) {
+    problems.push(`${label('api-key-file')}: the key is given by --api-key as well`);
   }
   return problems;
+}
+
+/** Half a set-up is a mistake, and must not leave anything open. */
+function checkPairs(config: GatewayConfig, label: Label): readonly string[] {
+  const { auth, tls, upstream, tenants, audit } = config;
+  const pairs: [flag: string, value: unknown, needs: string, other: unknown][] = [
+    ['jwt-issuer', auth.jwtIssuer, 'jwt-audience', auth.jwtAudience],
+    ['jwt-audience', auth.jwtAudience, 'jwt-issuer', auth.jwtIssuer],
+    ['jwt-jwks-uri', auth.jwtJwksUri, 'jwt-issuer', auth.jwtIssuer],
+    ['jwt-role-mapping', auth.jwtRoleMapping[0], 'jwt-issuer', auth.jwtIssuer],
+    ['tls-cert-path', tls.certPath, 'tls-key-path', tls.keyPath],
+    ['tls-key-path', tls.keyPath, 'tls-cert-path', tls.certPath],
+    ['client-cert-path', upstream.clientCertPath, 'client-key-path', upstream.clientKeyPath],
+    ['client-key-path', upstream.clientKeyPath, 'client-cert-path', upstream.clientCertPath],
+    [
+      'tenant-rate-limit-enabled',
+      tenants.rateLimitEnabled || undefined,
+      'tenant-rate-limit-config',
+      tenants.rateLimitConfig,
+    ],
+    ['audit-required', audit.required || undefined, 'audit-log-file', audit.logFile],
+    [
+      'audit-log-file',
+      audit.logFile,
+      'disable-audit-logging left out',
+      audit.disabled ? undefined : true,
+    ],
+  ];
+  return pairs
+    .filter(([, value, , other]) => value !== undefined && other === undefined)
+    .map(([flag, , needs]) => `${label(flag)}: needs --${needs}`);
 }
 
 /** Off means fully off; on, the limits must let a call happen. Source: SMG RL contract 1.2. */

@@ -29,7 +29,7 @@ describe('option table', () => {
 
   it('masks every secret, and marks whatever is masked as secret', () => {
     for (const { flag, secret, kind } of OPTION_TABLE) {
-      const masked = /secret|tenant_id:key/.test(kind.label);
+      const masked = /secret|tenant_id:key|id:name:role:key/.test(kind.label);
       expect({ flag, secret }).toEqual({ flag, secret: masked });
     }
     const apiKey = OPTION_TABLE.find(({ flag }) => flag === 'api-key');

@@ -57,6 +57,20 @@ export const urlPath: Scalar<string> = text({
       : bad(`${show(value)} is not a path that starts with /`),
 });
 
+/** Absolute URL of an HTTP server, kept as written: an issuer is compared by its characters. */
+export const httpUrl: Scalar<string> = text({
+  label: 'URL',
+  rule: 'an http or https URL without credentials, query and fragment',
+  check: (value) => {
+    const url = URL.canParse(value) ? new URL(value) : undefined;
+    if (url === undefined || !/^https?:$/.test(url.protocol)) return bad('is not an http(s) URL');
+    if (url.username !== '' || url.password !== '') return bad('has credentials in it');
+    return url.search === '' && url.hash === '' && !/[?#]$/.test(value)
+      ? good(value)
+      : bad('has a query or a fragment');
+  },
+});
+
 /** Why a text cannot be a key, or undefined. A key travels in a header: printable ASCII only. */
 export function keyProblem(key: string): string | undefined {
   if (key === '') return 'is empty';

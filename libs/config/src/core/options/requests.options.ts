@@ -61,15 +61,15 @@ export const REQUEST_OPTIONS = [
     default: [],
     doc: 'Headers kept with stored conversations.',
   }),
-  unavailable('trust-tenant-header', flag, {
+  option('tenants.trustHeader', 'trust-tenant-header', flag, {
     default: false,
-    doc: 'Take the tenant from a request header.',
+    doc: 'Take the tenant from a request header when no tenant key names it.',
   }),
-  unavailable('tenant-header-name', one(headerName), {
+  option('tenants.headerName', 'tenant-header-name', one(headerName), {
     default: 'x-smg-tenant-id',
     doc: 'Header of the tenant.',
   }),
-  unavailable('cors-allowed-origins', list(filled()), {
+  option('listener.corsAllowedOrigins', 'cors-allowed-origins', list(filled('origin')), {
     default: [],
     defaultText: 'any origin',
     doc: 'Origins a browser may call from.',
@@ -116,12 +116,12 @@ export const ADMISSION_OPTIONS = [
     default: 32,
     doc: 'Tenants with a metric series of their own.',
   }),
-  unavailable('tenant-rate-limit-enabled', flag, {
+  option('tenants.rateLimitEnabled', 'tenant-rate-limit-enabled', flag, {
     default: false,
     doc: 'Limit requests and tokens per tenant.',
   }),
-  unavailable('tenant-rate-limit-config', optional(one(filled('path'))), {
+  option('tenants.rateLimitConfig', 'tenant-rate-limit-config', optional(one(filled('path'))), {
     default: undefined,
-    doc: 'Limits per tenant; needed with --tenant-rate-limit-enabled.',
+    doc: 'YAML file of limits per tenant; needed with --tenant-rate-limit-enabled; read again on SIGHUP.',
   }),
 ] as const;
