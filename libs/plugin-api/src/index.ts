@@ -50,6 +50,12 @@ export {
   type WorkerView,
 } from './worker-view';
 export {
+  WORKER_LOADS,
+  type RankLoad,
+  type WorkerLoadReport,
+  type WorkerLoads,
+} from './worker-loads';
+export {
   WORKER_EVENTS,
   type WorkerEvent,
   type WorkerEventListener,
