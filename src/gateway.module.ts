@@ -1,8 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AuditModule } from '@smg/audit';
 import { AuthModule } from '@smg/auth';
 import { type GatewayConfig } from '@smg/config';
 import { EngineModule } from '@smg/engine';
-import { type GatewayLog, ObservabilityModule } from '@smg/observability';
+import { GatewayLog, ObservabilityModule } from '@smg/observability';
 import { type PluginModule } from '@smg/plugin-host';
 import { PolicyModule } from '@smg/policy';
 import { ProxyModule } from '@smg/proxy';
@@ -10,6 +11,7 @@ import { RegistryModule } from '@smg/registry';
 import { UpstreamModule } from '@smg/upstream';
 import type * as RlPlugin from './rl-plugin';
 import {
+  auditSlice,
   authSlice,
   observabilitySlice,
   policySlice,
@@ -31,6 +33,7 @@ export class GatewayModule {
       module: GatewayModule,
       imports: [
         ObservabilityModule.forRoot(observabilitySlice(config, log)),
+        AuditModule.forRoot(auditSlice(config), GatewayLog),
         AuthModule.forRoot(authSlice(config)),
         UpstreamModule.forRoot(upstreamSlice(config)),
         EngineModule,

@@ -1,3 +1,4 @@
+import { type AuditOptions } from '@smg/audit';
 import { type AuthOptions } from '@smg/auth';
 import { type GatewayConfig } from '@smg/config';
 import { type GatewayLog, type ObservabilityOptions } from '@smg/observability';
@@ -70,6 +71,10 @@ export function policySlice({ routing, plugins }: GatewayConfig): PolicyOptions 
 
 export function upstreamSlice({ requests }: GatewayConfig): UpstreamOptions {
   return { poolIdleTimeoutSecs: requests.upstreamPoolIdleTimeoutSecs };
+}
+
+export function auditSlice({ audit }: GatewayConfig): AuditOptions {
+  return { disabled: audit.disabled, logFile: audit.logFile, required: audit.required };
 }
 
 export function authSlice({ auth }: GatewayConfig): AuthOptions {

@@ -27,6 +27,7 @@ export {
   renderParseError,
   renderServingUnauthorized,
 } from './error-envelope';
+export { redactUri } from './redact-uri';
 export { readJsonMembers, type JsonKind, type JsonMember } from './json-members';
 export { UNKNOWN_MODEL, type Endpoint } from './endpoints';
 export {

@@ -1,6 +1,6 @@
 import { type RequestRecord } from '@smg/plugin-api';
+import { redactUri } from '@smg/protocol';
 import { jsonString } from './json-string';
-import { redactUri } from './redact-uri';
 
 /**
  * The access log: one JSON object per request (SMG contract, "Logs"), built by hand because a

@@ -29,19 +29,33 @@ function withoutUserInfo(uri: string): string {
 }
 
 function withoutSecretParameters(uri: string): string {
-  const query = uri.indexOf('?');
+  // A fragment is not meant to be sent; whoever sends one must not find it in a log.
+  const query = uri.search(/[?#]/);
   if (query < 0) return uri;
   const pairs = uri.slice(query + 1).split('&');
   let changed = false;
   for (let index = 0; index < pairs.length; index++) {
     const pair = pairs[index] ?? '';
-    const equals = pair.indexOf('=');
-    if (equals < 0 || equals === pair.length - 1) continue;
-    if (!isSecretName(pair.slice(0, equals))) continue;
-    pairs[index] = pair.slice(0, equals + 1) + MASK;
+    const from = secretStart(pair);
+    if (from === pair.length) continue;
+    pairs[index] = pair.slice(0, from) + MASK;
     changed = true;
   }
-  return changed ? `${uri.slice(0, query)}?${pairs.join('&')}` : uri;
+  return changed ? uri.slice(0, query + 1) + pairs.join('&') : uri;
+}
+
+/**
+ * Where the value of the first secret parameter begins; the length of `pair` when there is none. A `?`
+ * or `#` inside may begin a further name, and never ends a value.
+ */
+function secretStart(pair: string): number {
+  let start = 0;
+  for (const part of pair.split(/[?#]/)) {
+    const equals = part.indexOf('=');
+    if (equals >= 0 && isSecretName(part.slice(0, equals))) return start + equals + 1;
+    start += part.length + 1;
+  }
+  return pair.length;
 }
 
 function isSecretName(raw: string): boolean {
