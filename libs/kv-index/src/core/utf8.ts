@@ -50,3 +50,13 @@ export function commonPrefix(text: Buffer, start: number, edge: Buffer): number 
   while (end > 0 && (isContinuation(text[start + end]) || isContinuation(edge[end]))) end--;
   return end;
 }
+
+/** Bytes of the first `characters` characters of `text`; all of it when it has no more. */
+export function byteLengthOfCharacters(text: Buffer, characters: number): number {
+  if (characters <= 0) return 0;
+  const limit = Math.min(characters, text.length);
+  if (isAscii(text.subarray(0, limit))) return limit;
+  let left = characters;
+  for (let i = 1; i < text.length; i++) if (!isContinuation(text[i]) && --left === 0) return i;
+  return text.length;
+}
