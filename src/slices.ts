@@ -2,7 +2,7 @@ import { type AuditOptions } from '@smg/audit';
 import { type AuthOptions } from '@smg/auth';
 import { type GatewayConfig } from '@smg/config';
 import { type GatewayLog, type ObservabilityOptions } from '@smg/observability';
-import { type PolicyOptions } from '@smg/policy';
+import { DEFAULT_POLICY_PARAMETERS, type PolicyOptions } from '@smg/policy';
 import { type ProxyOptions } from '@smg/proxy';
 import { DEFAULT_REGISTRY_OPTIONS, type RegistryOptions } from '@smg/registry';
 import { type RlOptions } from '@smg/rl';
@@ -59,6 +59,7 @@ export function policySlice({ routing, plugins }: GatewayConfig): PolicyOptions 
     workerFilterHeader: routing.workerFilterHeader,
     requireFilters: plugins.requiredFilters,
     parameters: {
+      ...DEFAULT_POLICY_PARAMETERS,
       cacheThreshold: routing.cacheThreshold,
       balanceAbsThreshold: routing.balanceAbsThreshold,
       balanceRelThreshold: routing.balanceRelThreshold,

@@ -11,6 +11,8 @@ export {
 } from './candidate-filter';
 export {
   ROUTING_POLICY,
+  type AssignmentMode,
+  type LeastLoadParameters,
   type RoutingPolicy,
   type RoutingPolicyFactory,
   type RoutingPolicyParameters,
@@ -94,3 +96,8 @@ export {
 export { LIFECYCLE, type Lifecycle } from './lifecycle';
 export { PLUGIN_API_VERSION } from './version';
 export { ControlPlane, DataPlane, PLANE_METADATA, Public, type Plane } from './decorators/planes';
+export {
+  DescribedBy,
+  DESCRIPTION_METADATA,
+  type RouteDescriptions,
+} from './decorators/described-by';

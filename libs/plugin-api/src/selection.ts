@@ -23,6 +23,15 @@ export interface SelectionContext {
   routingTokens(): readonly number[] | undefined;
   /** Routing key: first configured header with 1 to 128 bytes of valid UTF-8. */
   routingKey(): string | undefined;
+  /**
+   * The key of a conversation that should stay with its worker: with `--routing-key-override` the
+   * body's `rid`, else the routing key, either without its `_t<n>`, `_r<n>` suffixes; without the
+   * option the routing key as it is. A request whose key was asked for counts under it at its worker,
+   * see `WorkerView.requestsOf`.
+   */
+  affinityKey(): string | undefined;
+  /** Where the affinity key comes from; undefined when there is none, or nobody says. */
+  affinitySource?(): 'rid' | 'header' | undefined;
 }
 
 /** Why nobody was there to choose from. */

@@ -26,10 +26,14 @@ export interface WorkerView {
   readonly status: WorkerStatus;
   /** Requests in flight through this gateway; counted from dispatch to the end of the body. */
   readonly load: number;
+  /** Distinct affinity keys among the requests in flight. */
+  readonly keysInFlight: number;
   /** Ready, breaker letting requests through, not overloaded. */
   readonly isAvailable: boolean;
   /** Ready and not overloaded; the breaker is not asked. */
   readonly isReady: boolean;
+  /** Requests in flight under an affinity key. */
+  requestsOf(key: string): number;
 }
 
 /** The workers that may serve one model in one role. */

@@ -34,6 +34,7 @@ export class DataPlaneServer {
     this.hints = Object.freeze({
       tokens: ROUTING_TOKENS,
       keys: parts.services.options.routingKeyHeaders.map((name) => name.toLowerCase()),
+      isSticky: parts.services.options.stickyKeys,
     });
   }
 

@@ -1,10 +1,11 @@
-import { type Endpoint, UNKNOWN_MODEL } from '@smg/protocol';
+import { type Endpoint, ROUTING_KEY, UNKNOWN_MODEL } from '@smg/protocol';
 import {
   type Exchange,
   type SelectionContext,
   type SelectionLeg,
   type WorkerView,
 } from '@smg/plugin-api';
+import { conversationOf, parseRid } from './core/affinity-key';
 import { type ClientHead } from './core/client-head';
 import { type JsonObject, type RequestFacts } from './core/request-facts';
 import { type RouteFacts } from './core/inference-routes';
@@ -18,6 +19,8 @@ export interface HintHeaders {
   /** Lower case. */
   readonly tokens: string;
   readonly keys: readonly string[];
+  /** `--routing-key-override`: conversations stay with their worker. */
+  readonly isSticky?: boolean | undefined;
 }
 
 /**
@@ -37,6 +40,8 @@ export class InferenceExchange implements Exchange, SelectionContext {
   private text: Buffer | null | undefined;
   private tokens: readonly number[] | null | undefined;
   private key: string | null | undefined;
+  private affinity: string | null | undefined;
+  private source: 'rid' | 'header' | undefined;
 
   constructor(
     readonly requestId: string,
@@ -86,6 +91,20 @@ export class InferenceExchange implements Exchange, SelectionContext {
     return this.key ?? undefined;
   }
 
+  affinityKey(): string | undefined {
+    if (this.affinity === undefined) this.affinity = this.findAffinity() ?? null;
+    return this.affinity ?? undefined;
+  }
+
+  affinitySource(): 'rid' | 'header' | undefined {
+    return this.source;
+  }
+
+  /** The affinity key, if selection went by it: what the request counts under at its worker. */
+  get keyInFlight(): string | undefined {
+    return this.affinity ?? undefined;
+  }
+
   note(key: symbol, value: unknown): void {
     this.notes ??= new Map();
     this.notes.set(key, value);
@@ -93,6 +112,24 @@ export class InferenceExchange implements Exchange, SelectionContext {
 
   noted(key: symbol): unknown {
     return this.notes?.get(key);
+  }
+
+  private findAffinity(): string | undefined {
+    if (this.hints.isSticky !== true) {
+      return this.fromHeader(this.routingKey() ?? parseRoutingKey(this.head.header(ROUTING_KEY)));
+    }
+    const rid = parseRid(this.json['rid']);
+    if (rid !== undefined) {
+      this.source = 'rid';
+      return conversationOf(rid);
+    }
+    const key = this.fromHeader(this.routingKey());
+    return key === undefined ? undefined : conversationOf(key);
+  }
+
+  private fromHeader(key: string | undefined): string | undefined {
+    if (key !== undefined) this.source = 'header';
+    return key;
   }
 
   private findKey(): string | undefined {

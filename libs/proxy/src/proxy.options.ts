@@ -8,6 +8,8 @@ export interface ProxyOptions {
   readonly streamStallTimeoutSecs: number;
   readonly requestIdHeaders: readonly string[];
   readonly routingKeyHeaders: readonly string[];
+  /** `--routing-key-override`: a body's `rid` is a routing key too. Default false. */
+  readonly stickyKeys?: boolean;
   /** False runs the same routes through Nest's router: the oracle for tests, and for doubt. */
   readonly hotLane: boolean;
   /** `/generate` without a model is refused with `missing_model`. */

@@ -57,6 +57,8 @@ export class UpstreamAttempt implements UpstreamHandler {
   private bytes = 0;
   private watch: StreamWatch | undefined;
   private json: JsonWatch | undefined;
+  /** What the request counts under at its worker, beside the load. */
+  private key: string | undefined;
 
   constructor(
     private readonly owner: AttemptOwner,
@@ -64,7 +66,8 @@ export class UpstreamAttempt implements UpstreamHandler {
   ) {}
 
   start(request: UpstreamRequest): void {
-    this.worker.beginRequest();
+    this.key = this.owner.exchange.keyInFlight;
+    this.worker.beginRequest(this.key);
     this.deadline = setTimeout(onDeadline, this.worker.requestTimeoutMs, this);
     this.call = this.owner.services.transport.dispatch(request, this);
   }
@@ -364,7 +367,7 @@ export class UpstreamAttempt implements UpstreamHandler {
     this.settled = true;
     clearTimeout(this.deadline);
     clearTimeout(this.headDelay);
-    this.worker.endRequest();
+    this.worker.endRequest(this.key);
   }
 }
 

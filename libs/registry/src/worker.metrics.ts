@@ -56,6 +56,10 @@ export class WorkerMetrics implements OnModuleInit {
     this.#perWorker = {
       health: gauge('smg_worker_health', '1 when the worker is ready, else 0'),
       requests: gauge('smg_worker_requests_active', 'Requests in flight to the worker'),
+      keys: gauge(
+        'smg_worker_routing_keys_active',
+        'Distinct routing keys in flight to the worker',
+      ),
       breaker: gauge('smg_worker_cb_state', 'Breaker: 0 closed, 1 open, 2 half-open'),
       failures: gauge('smg_worker_cb_consecutive_failures', 'Failures in a row'),
       successes: gauge('smg_worker_cb_consecutive_successes', 'Successes in a row'),
@@ -115,6 +119,7 @@ export class WorkerMetrics implements OnModuleInit {
     const families = this.#perWorker;
     families.health.cell(url).set(worker.status === 'ready' ? 1 : 0);
     families.requests.cell(url).set(worker.load);
+    families.keys.cell(url).set(worker.keysInFlight);
     families.breaker.cell(url).set(BREAKER_VALUES[breaker.state]);
     families.failures.cell(url).set(breaker.consecutiveFailures);
     families.successes.cell(url).set(breaker.consecutiveSuccesses);
@@ -147,7 +152,7 @@ export class WorkerMetrics implements OnModuleInit {
   }
 }
 
-type PerWorkerGauge = 'health' | 'requests' | 'breaker' | 'failures' | 'successes';
+type PerWorkerGauge = 'health' | 'requests' | 'keys' | 'breaker' | 'failures' | 'successes';
 
 function add(into: Map<string, [string[], number]>, labels: string[], by: number): void {
   const key = labels.join('\n');

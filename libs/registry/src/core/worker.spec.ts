@@ -111,6 +111,22 @@ describe('Worker', () => {
     expect(subject.breaker.state).toBe('closed');
   });
 
+  it('counts requests in flight by key, beside the load', () => {
+    const { subject } = worker();
+    expect([subject.keysInFlight, subject.requestsOf('a')]).toEqual([0, 0]);
+    subject.endRequest('a');
+    for (const key of ['a', 'a', 'b', undefined]) subject.beginRequest(key);
+    expect([subject.load, subject.keysInFlight, subject.requestsOf('a')]).toEqual([4, 2, 2]);
+    subject.endRequest('a');
+    subject.endRequest('b');
+    expect([subject.keysInFlight, subject.requestsOf('a'), subject.requestsOf('b')]).toEqual([
+      1, 1, 0,
+    ]);
+    subject.endRequest('a');
+    subject.endRequest();
+    expect([subject.load, subject.keysInFlight]).toEqual([0, 0]);
+  });
+
   it('is not available while overloaded', () => {
     const { subject } = worker();
     subject.setOverloaded(true);

@@ -65,6 +65,8 @@ export class Worker implements WorkerView {
   #owner: WorkerOwner | undefined;
   #apiKey: string | undefined;
   #verdicts = new Uint8Array(600);
+  /** Requests in flight by affinity key; made with the first one. Empty whenever no keyed request runs. */
+  #keys: Map<string, number> | undefined;
 
   constructor(id: string, sequence: number, definition: WorkerDefinition, clock: Clock) {
     this.id = id;
@@ -105,13 +107,29 @@ export class Worker implements WorkerView {
     return this.breaker.halfOpenAt;
   }
 
-  beginRequest(): void {
-    this.load++;
+  get keysInFlight(): number {
+    return this.#keys?.size ?? 0;
   }
 
-  /** Exactly once per `beginRequest`; a stray call is ignored. */
-  endRequest(): void {
+  requestsOf(key: string): number {
+    return this.#keys?.get(key) ?? 0;
+  }
+
+  /** @param key affinity key the request counts under. */
+  beginRequest(key?: string): void {
+    this.load++;
+    if (key === undefined) return;
+    this.#keys ??= new Map();
+    this.#keys.set(key, (this.#keys.get(key) ?? 0) + 1);
+  }
+
+  /** Exactly once per `beginRequest`, with its key; a stray call is ignored. */
+  endRequest(key?: string): void {
     if (this.load > 0) this.load--;
+    if (key === undefined || this.#keys === undefined) return;
+    const left = (this.#keys.get(key) ?? 0) - 1;
+    if (left > 0) this.#keys.set(key, left);
+    else this.#keys.delete(key);
   }
 
   /** Final status of an attempt, once its head is known. */

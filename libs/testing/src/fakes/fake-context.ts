@@ -10,6 +10,8 @@ export type FakeContextOptions = Partial<
   readonly text?: string | Buffer;
   readonly tokens?: readonly number[];
   readonly routingKey?: string;
+  /** The routing key unless given. */
+  readonly affinityKey?: string;
 };
 
 /** @example `fakeContext({ headers: { 'X-Acme-Tier': 'gold' }, text: 'Hello' })` */
@@ -27,5 +29,6 @@ export function fakeContext(options: FakeContextOptions = {}): SelectionContext 
     routingText: () => text,
     routingTokens: () => options.tokens,
     routingKey: () => options.routingKey,
+    affinityKey: () => options.affinityKey ?? options.routingKey,
   };
 }

@@ -45,6 +45,8 @@ export function fakeWorker(options: FakeWorkerOptions = {}): FakeWorker {
     dpSize: undefined,
     status: 'ready',
     load: 0,
+    keysInFlight: 0,
+    requestsOf: () => 0,
     isAvailable: true,
     isReady: true,
     ...options,
