@@ -2,6 +2,7 @@ import { DEFAULT_REQUEST_ID_HEADERS } from '@smg/protocol';
 import { choice, onOff } from '../kinds/choices';
 import { flag, list, one, optional } from '../kinds/combine';
 import { i32, seconds, usize } from '../kinds/numbers';
+import { origin } from '../kinds/origin';
 import { filled, headerName, text } from '../kinds/texts';
 import { option, unavailable } from '../option';
 import { bad, good } from '../parsed';
@@ -69,7 +70,7 @@ export const REQUEST_OPTIONS = [
     default: 'x-smg-tenant-id',
     doc: 'Header of the tenant.',
   }),
-  option('listener.corsAllowedOrigins', 'cors-allowed-origins', list(filled('origin')), {
+  option('listener.corsAllowedOrigins', 'cors-allowed-origins', list(origin), {
     default: [],
     defaultText: 'any origin',
     doc: 'Origins a browser may call from.',
