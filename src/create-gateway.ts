@@ -4,7 +4,7 @@ import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { PlaneGate } from '@smg/auth';
 import { type GatewayConfig, loadConfig } from '@smg/config';
 import { GatewayLog, ProcessLifecycle } from '@smg/observability';
-import { REQUEST_OBSERVER, type RequestObserver } from '@smg/plugin-api';
+import { AUDIT_LOG, type AuditLog, REQUEST_OBSERVER, type RequestObserver } from '@smg/plugin-api';
 import { loadPlugin, type PluginModule } from '@smg/plugin-host';
 import { WorkerSelector } from '@smg/policy';
 import { DataPlaneServer } from '@smg/proxy';
@@ -14,6 +14,12 @@ import { planesOfRoutes } from './fastify/route-planes';
 import { Gateway } from './gateway';
 import { GatewayModule } from './gateway.module';
 import { HttpErrorFilter } from './http-error.filter';
+import { DocumentSource } from './openapi/document.source';
+import { askBrowsersToSignIn } from './openapi/sign-in';
+import { CorsPolicy } from './listener/cors/cors.policy';
+import { ListenerMetrics } from './listener/listener-metrics';
+import { ListenerModule } from './listener/listener.module';
+import { TlsCertificate } from './listener/tls/tls-certificate';
 
 export interface CreateGatewayOptions {
   /** Modules that extend the gateway, besides those `--plugin` names. */
@@ -44,12 +50,16 @@ export async function createGateway(
     plugins.push(...(await loadPlugin(specifier, process.cwd())));
   }
 
-  const door = new FrontDoor();
+  const certificate = certificateOf(config);
+  const door = new FrontDoor({
+    cors: new CorsPolicy(config.listener.corsAllowedOrigins),
+    certificate,
+  });
   // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- Nest declares its option bag as a class and takes literals
   const nest: NestApplicationOptions = { bodyParser: false, abortOnError: false };
   nest.logger = log.logger;
   const app = await NestFactory.create<NestFastifyApplication>(
-    GatewayModule.forRoot(config, plugins, log),
+    GatewayModule.forRoot(config, [ListenerModule.forRoot(certificate), ...plugins], log),
     createFastifyAdapter(door),
     nest,
   );
@@ -58,6 +68,7 @@ export async function createGateway(
   const dataPlane = app.get(DataPlaneServer);
   prepareFastify(app.getHttpAdapter().getInstance(), {
     observer: app.get<RequestObserver>(REQUEST_OBSERVER),
+    audit: app.get<AuditLog>(AUDIT_LOG),
     dataPlane,
     gate: app.get(PlaneGate),
     selector: app.get(WorkerSelector),
@@ -65,7 +76,23 @@ export async function createGateway(
     bodyIdleMs: config.requests.bodyIdleTimeoutSecs * 1000,
     maxPayloadSize: config.requests.maxPayloadSize,
   });
+  if (!config.listener.docsDisabled) {
+    app.get(DocumentSource).attach(app);
+    askBrowsersToSignIn(app.getHttpAdapter().getInstance());
+  }
   await app.init();
-  door.open(dataPlane, app.get(ProcessLifecycle));
+  door.open({
+    dataPlane,
+    lifecycle: app.get(ProcessLifecycle),
+    observer: app.get<RequestObserver>(REQUEST_OBSERVER),
+    metrics: app.get(ListenerMetrics),
+  });
   return new Gateway(app, config);
+}
+
+/** The main port speaks TLS when both files are given; half of them the configuration refuses. */
+function certificateOf({ tls }: GatewayConfig): TlsCertificate | undefined {
+  const { certPath, keyPath } = tls;
+  if (certPath === undefined || keyPath === undefined) return undefined;
+  return new TlsCertificate({ certPath, keyPath });
 }

@@ -9,6 +9,7 @@ import { PolicyModule } from '@smg/policy';
 import { ProxyModule } from '@smg/proxy';
 import { RegistryModule } from '@smg/registry';
 import { UpstreamModule } from '@smg/upstream';
+import { OpenApiModule } from './openapi/openapi.module';
 import type * as RlPlugin from './rl-plugin';
 import {
   auditSlice,
@@ -40,6 +41,7 @@ export class GatewayModule {
         RegistryModule.forRoot(registrySlice(config)),
         policy,
         ProxyModule.forRoot(proxySlice(config)),
+        ...(config.listener.docsDisabled ? [] : [OpenApiModule]),
         ...(config.rl.enabled ? [loadRlPlugin()(config)] : []),
         ...plugins,
       ],

@@ -18,6 +18,11 @@ function readPackageInfo(): PackageInfo {
   }
 }
 
+/** Version of this package. */
+export function packageVersion(): string {
+  return readPackageInfo().version;
+}
+
 /** Texts of `--version` and `--version-verbose`. */
 export function programVersions(): { short: string; verbose: string } {
   const { name, version } = readPackageInfo();

@@ -4,7 +4,8 @@ import {
   type HealthIndicatorFunction,
   HealthIndicatorService,
 } from '@nestjs/terminus';
-import { Public } from '@smg/plugin-api';
+import { DescribedBy, Public } from '@smg/plugin-api';
+import type * as Description from './docs/health.description';
 import { renderReadiness } from './core/readiness-body';
 import { type ReadinessFinding } from './core/readiness-judge';
 import { ReadinessMonitor } from './readiness.monitor';
@@ -17,6 +18,8 @@ const TEXT = 'text/plain; charset=utf-8';
 const OK = 'OK';
 
 /** Probes of the main listener; the answers are the same on `--health-check-port`. */
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
+@DescribedBy(() => (require('./docs/health.description') as typeof Description).HEALTH_DESCRIPTION)
 @Controller()
 @Public()
 export class HealthController {

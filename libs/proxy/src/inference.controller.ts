@@ -1,5 +1,6 @@
 import { Controller, Get, Post, Req, Res, UseInterceptors } from '@nestjs/common';
-import { DataPlane, Public } from '@smg/plugin-api';
+import { DataPlane, DescribedBy, Public } from '@smg/plugin-api';
+import type * as Description from './docs/inference.description';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { DataPlaneServer } from './data-plane.server';
 import { HotRoute } from './hot-route.decorator';
@@ -20,6 +21,10 @@ export interface RawReply {
  * Declares the inference routes: path, plane, interceptors. The data plane reads these decorators at
  * boot and serves the routes itself; the methods run only with `--hot-lane off`.
  */
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
+@DescribedBy(
+  () => (require('./docs/inference.description') as typeof Description).INFERENCE_DESCRIPTION,
+)
 @Controller()
 @UseInterceptors(ResponseInterceptorChain)
 export class InferenceController {

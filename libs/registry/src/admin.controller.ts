@@ -1,11 +1,14 @@
 import { Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
-import { ControlPlane } from '@smg/plugin-api';
+import { ControlPlane, DescribedBy } from '@smg/plugin-api';
+import type * as Description from './docs/admin.description';
 import { EngineFleet, type FlushReport, type WorkerLoad } from './engine.fleet';
 import { type Reply } from './reply';
 import { WorkerRegistry } from './worker.registry';
 
 /** Orders to the whole fleet. Law: SMG contract 2.6. */
 @ControlPlane()
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
+@DescribedBy(() => (require('./docs/admin.description') as typeof Description).ADMIN_DESCRIPTION)
 @Controller()
 export class AdminController {
   constructor(

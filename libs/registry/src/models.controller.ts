@@ -1,5 +1,6 @@
 import { Controller, Get, Res } from '@nestjs/common';
-import { Public } from '@smg/plugin-api';
+import { DescribedBy, Public } from '@smg/plugin-api';
+import type * as Description from './docs/models.description';
 import { type Reply } from './reply';
 import { WorkerRegistry } from './worker.registry';
 
@@ -12,6 +13,8 @@ interface ModelEntry {
 
 /** GET `/v1/models`: the distinct model ids of the registered workers. Law: SMG contract 2.5. */
 @Public()
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
+@DescribedBy(() => (require('./docs/models.description') as typeof Description).MODELS_DESCRIPTION)
 @Controller('v1/models')
 export class ModelsController {
   constructor(private readonly registry: WorkerRegistry) {}

@@ -13,7 +13,8 @@ import {
   UseFilters,
 } from '@nestjs/common';
 import { type WorkerInfoWire, type WorkerSpecWire } from '@smg/protocol';
-import { ControlPlane } from '@smg/plugin-api';
+import { ControlPlane, DescribedBy } from '@smg/plugin-api';
+import type * as Description from './docs/workers.description';
 import { type WorkerPatchWire } from './core/spec-merge';
 import { BodyPipe } from './dto/body.pipe';
 import { WorkerPatchDto } from './dto/worker-patch.dto';
@@ -41,6 +42,10 @@ interface WorkerList {
 /** `/workers`. Law: SMG contract 3.2. Where an id stands, a percent-encoded URL may stand as well. */
 @ControlPlane()
 @UseFilters(new WorkerApiFilter())
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
+@DescribedBy(
+  () => (require('./docs/workers.description') as typeof Description).WORKERS_DESCRIPTION,
+)
 @Controller('workers')
 export class WorkersController {
   constructor(private readonly commands: WorkerCommands) {}

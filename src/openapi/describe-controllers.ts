@@ -1,0 +1,29 @@
+import { type INestApplicationContext } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { DESCRIPTION_METADATA, type RouteDescriptions } from '@smg/plugin-api';
+
+const DESCRIBED = 'smg:described';
+
+/** Loads what `@DescribedBy` names and applies it, once per class and process. */
+export function describeControllers(app: INestApplicationContext): void {
+  for (const { metatype } of app.get(DiscoveryService, { strict: false }).getControllers()) {
+    if (typeof metatype !== 'function' || Reflect.hasOwnMetadata(DESCRIBED, metatype)) continue;
+    const load: unknown = Reflect.getOwnMetadata(DESCRIPTION_METADATA, metatype);
+    if (typeof load !== 'function') continue;
+    describe(metatype, (load as () => RouteDescriptions)());
+    Reflect.defineMetadata(DESCRIBED, true, metatype);
+  }
+}
+
+function describe(controller: NonNullable<object>, descriptions: RouteDescriptions): void {
+  const target = controller as new () => object;
+  // In the order in which a compiler applies stacked decorators: the last one first.
+  for (const decorate of descriptions.controller.toReversed()) decorate(target);
+  for (const [name, decorators] of Object.entries(descriptions.methods)) {
+    const descriptor = Object.getOwnPropertyDescriptor(target.prototype, name);
+    if (descriptor === undefined) throw new Error(`${target.name} has no method ${name}`);
+    for (const decorate of decorators.toReversed()) {
+      decorate(target.prototype as object, name, descriptor);
+    }
+  }
+}
