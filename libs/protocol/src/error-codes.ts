@@ -34,7 +34,13 @@ export const ERROR_CODES = {
   invalid_api_key: entry(401, 'info', 'The serving key is missing or unknown.'),
   model_not_found: entry(404, 'info', 'No registered worker serves this model.'),
   request_body_stalled: entry(408, 'info', 'The client paused its upload for too long.'),
+  request_uri_too_long: entry(414, 'info', 'The request target is longer than 16 KiB.'),
   request_body_too_large: entry(413, 'info', 'The body is larger than --max-payload-size.'),
+  tenant_rate_limit_exceeded: entry(
+    429,
+    'info',
+    "The tenant's budget of requests or tokens per minute does not allow the request.",
+  ),
   internal_error: entry(500, 'error', 'A fault of the gateway itself; the log has the cause.'),
   filter_failed: entry(500, 'error', 'A candidate filter threw; the request was refused.'),
   policy_failed: entry(

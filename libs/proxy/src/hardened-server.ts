@@ -3,10 +3,12 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
+  type ServerOptions,
   type ServerResponse,
 } from 'node:http';
 import { type Duplex } from 'node:stream';
 import { headOf } from './request-head';
+import { createTlsServer, type ServerTls } from './tls-server';
 
 /** Settings of {@link createHardenedServer}. */
 export interface HardenedServerOptions {
@@ -14,11 +16,15 @@ export interface HardenedServerOptions {
   readonly answersExpectation?: (request: IncomingMessage) => boolean;
   /** Milliseconds for a complete request head. Default 10,000. */
   readonly headersTimeoutMs?: number;
+  /** Speak TLS; plain when left out. */
+  readonly tls?: ServerTls | undefined;
 }
 
 /** Milliseconds; above the 75 s after which load balancers commonly drop idle connections. */
 const KEEP_ALIVE_MS = 90_000;
 const MAX_HEAD_BYTES = 64 * 1024;
+/** Header lines. Node would hide those past its own limit of 2,000 from some readers, not from all. */
+const MAX_HEADERS = 256;
 /** Milliseconds a client that broke the protocol has for taking what was written to it. */
 const LAST_BYTES_MS = 1000;
 
@@ -31,7 +37,7 @@ export function createHardenedServer(
   listener: RequestListener,
 ): Server {
   const headersTimeout = options.headersTimeoutMs ?? 10_000;
-  const server = createServer({
+  const settings: ServerOptions = {
     insecureHTTPParser: false,
     maxHeaderSize: MAX_HEAD_BYTES,
     headersTimeout,
@@ -41,15 +47,18 @@ export function createHardenedServer(
     connectionsCheckingInterval: 1000,
     noDelay: true,
     requireHostHeader: true,
-  });
+  };
+  const { tls } = options;
+  const server = tls === undefined ? createServer(settings) : createTlsServer(settings, tls);
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     (request as Answered)[RESPONSE] = response;
-    if (!isSound(request)) refuse(request, response);
+    if (!isSound(request)) refuse(request, response, 400);
+    else if (hasTooManyHeaders(request)) refuse(request, response, 431);
     else listener(request, response);
   };
   server.on('request', serve);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    const sound = isSound(request);
+    const sound = isSound(request) && !hasTooManyHeaders(request);
     if (sound && !headOf(request).expectsContinue) {
       // Node takes a list that names it among others for the expectation itself.
       refuseExpectation(request, response);
@@ -71,6 +80,11 @@ function isSound(request: IncomingMessage): boolean {
   return request.httpVersionMinor > 0 || !isChunked;
 }
 
+/** The raw list holds names and values. */
+function hasTooManyHeaders(request: IncomingMessage): boolean {
+  return request.rawHeaders.length > 2 * MAX_HEADERS;
+}
+
 /** CONNECT; without a listener Node closes the connection and says nothing. */
 function refuseTunnel(_request: IncomingMessage, socket: Duplex): void {
   socket.on('error', ignore);
@@ -83,10 +97,10 @@ function refuseExpectation(_request: IncomingMessage, response: ServerResponse):
   response.end();
 }
 
-function refuse(request: IncomingMessage, response: ServerResponse): void {
+function refuse(request: IncomingMessage, response: ServerResponse, status: number): void {
   response.on('error', ignore);
   request.on('error', ignore);
-  response.writeHead(400, ['connection', 'close', 'content-length', '0']);
+  response.writeHead(status, ['connection', 'close', 'content-length', '0']);
   response.end(() => {
     // What follows on this connection cannot be told from a body: nothing of it may be read.
     request.socket.destroy();

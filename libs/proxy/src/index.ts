@@ -11,4 +11,11 @@ export { HotRoute, HOT_ROUTE_METADATA } from './hot-route.decorator';
 export { RoutedWorkerInterceptor } from './routed-worker.interceptor';
 export { onResponseOver } from './response-over';
 export { createHardenedServer, type HardenedServerOptions } from './hardened-server';
+export { headOf } from './request-head';
+export {
+  replaceIdentity,
+  type HandshakeFailure,
+  type ServerIdentity,
+  type ServerTls,
+} from './tls-server';
 export { INFERENCE_ROUTES, type RouteFacts } from './core/inference-routes';

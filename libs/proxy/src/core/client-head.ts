@@ -9,6 +9,7 @@ class FramingFields {
   authorization: string | undefined;
   expect: string | undefined;
   via: string | undefined;
+  origin: string | undefined;
   defect: string | undefined;
 
   take(name: string, value: string): void {
@@ -33,6 +34,9 @@ class FramingFields {
       case 'via':
         this.via = this.via === undefined ? value : `${this.via}, ${value}`;
         break;
+      case 'origin':
+        this.origin = this.origin === undefined ? value : `${this.origin}, ${value}`;
+        break;
       default:
     }
   }
@@ -51,6 +55,8 @@ export class ClientHead {
   readonly authorization: string | undefined;
   /** Gateways the request has passed; repeats joined. */
   readonly via: string | undefined;
+  /** Where the page that sends it comes from; only browsers say so. Repeats joined. */
+  readonly origin: string | undefined;
   /** The client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
   /** Why the message must be refused: two readers could disagree about where it ends. */
@@ -73,6 +79,7 @@ export class ClientHead {
     this.isChunked = coding !== undefined;
     this.authorization = seen.authorization;
     this.via = seen.via;
+    this.origin = seen.origin;
     this.expectsContinue = knowsInterim && seen.expect?.toLowerCase() === '100-continue';
     this.defect = seen.defect ?? framingDefect(length, coding, seen.hosts);
   }
