@@ -2,11 +2,12 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type RequestListener } from 'node:http';
 import { type PlaneGate } from '@smg/auth';
-import { type Plane, type RequestObserver } from '@smg/plugin-api';
+import { type AuditLog, type Plane, type RequestObserver } from '@smg/plugin-api';
 import { type WorkerSelector } from '@smg/policy';
 import { type DataPlaneServer } from '@smg/proxy';
 import { type FrontDoor } from '../front-door';
 import { registerBodyParsers } from './body-parsers';
+import { auditControlActions } from './control-audit';
 import { observeControlPlane } from './control-plane-observer';
 import { refuseBeforeBody, refuseUnreadableHeaders } from './early-auth';
 import { UnmatchedRoutes } from './not-found';
@@ -44,6 +45,7 @@ export function createFastifyAdapter(door: FrontDoor): FastifyAdapter {
 
 export interface FastifyParts {
   readonly observer: RequestObserver;
+  readonly audit: AuditLog;
   readonly dataPlane: DataPlaneServer;
   readonly gate: PlaneGate;
   readonly selector: WorkerSelector;
@@ -71,6 +73,7 @@ export function prepareFastify(fastify: FastifyInstance, parts: FastifyParts): v
   const unmatched = new UnmatchedRoutes(fastify);
   fastify.setNotFoundHandler(unmatched.answer);
   observeControlPlane(fastify, parts.observer, parts.dataPlane, isRelayed);
+  auditControlActions(fastify, parts.audit, parts.dataPlane);
   refuseUnreadableHeaders(fastify, parts.selector);
   refuseBeforeBody(fastify, parts.gate, parts.planes);
   // Before Fastify looks at the body: it would answer 415 to a content type it cannot read.

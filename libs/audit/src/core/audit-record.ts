@@ -2,9 +2,8 @@ import { redactUri } from '@smg/protocol';
 import { type AuditEntry } from '@smg/plugin-api';
 import { auditText } from './audit-text';
 
-/** `"name":"text",` of a text that may hold anything. */
+/** `,"name":"text"` of a text that may hold anything; nothing without one. */
 function member(name: string, text: string | undefined): string {
-  // After auditText the only character JSON must still escape is the quote, and the backslash.
   return text === undefined ? '' : `,"${name}":${JSON.stringify(auditText(text))}`;
 }
 
@@ -14,52 +13,24 @@ function pathOf(path: string): string {
 }
 
 /**
- * The members of a record without the braces, as the log line and the file share them. Names and
- * values: SMG contract 8.4; `kind`, `route` and `status` are ours.
+ * One line of the audit file, newline included. Names and values: SMG contract 8.4; `kind`, `route`
+ * and `status` are ours.
  * @param now Unix milliseconds.
  */
-export function auditMembers(entry: AuditEntry, now: number): string {
-  const { principal, status } = entry;
+export function renderAuditRecord(entry: AuditEntry, now: number): string {
+  const { principal, resource, status } = entry;
   return (
-    `"timestamp":"${new Date(now).toISOString()}","kind":"${entry.kind}"` +
+    `{"timestamp":"${new Date(now).toISOString()}","kind":"${entry.kind}"` +
     member('principal', principal.id) +
     `,"auth_method":"${principal.method}","role":"${principal.role}"` +
     member('method', entry.httpMethod) +
     member('path', pathOf(entry.path)) +
     member('route', entry.route) +
-    member('resource', entry.resource === undefined ? undefined : redactUri(entry.resource)) +
+    member('resource', resource === undefined ? undefined : redactUri(resource)) +
     `,"outcome":"${entry.outcome}"` +
     (status === undefined ? '' : `,"status":${status}`) +
     member('request_id', entry.requestId) +
-    member('details', entry.details)
+    member('details', entry.details) +
+    '}\n'
   );
-}
-
-/**
- * One line of the audit file, newline included.
- * @param now Unix milliseconds.
- */
-export function renderAuditRecord(entry: AuditEntry, now: number): string {
-  return `{${auditMembers(entry, now)}}\n`;
-}
-
-/** What a line of the process log says besides the record. */
-export interface AuditLogLine {
-  readonly level: 'info' | 'error';
-  /** The sink that could not keep the record; the line is then its only trace. */
-  readonly lostBy?: string | undefined;
-}
-
-/**
- * The same record as a line of the process log.
- * @param members of {@link auditMembers}.
- * @param now Unix milliseconds.
- */
-export function renderAuditLogLine(
-  members: string,
-  now: number,
-  { level, lostBy }: AuditLogLine,
-): string {
-  const lost = lostBy === undefined ? '' : `"lost_by":"${lostBy}",`;
-  return `{"level":"${level}","time":${now},"target":"smg::audit","msg":"control_plane_audit",${lost}${members}}\n`;
 }
