@@ -1,4 +1,5 @@
 import { type AuditOptions } from '@smg/audit';
+import { type AdmissionOptions } from '@smg/admission';
 import { type AuthOptions } from '@smg/auth';
 import { type GatewayConfig } from '@smg/config';
 import { type GatewayLog, type ObservabilityOptions } from '@smg/observability';
@@ -70,8 +71,14 @@ export function policySlice({ routing, plugins }: GatewayConfig): PolicyOptions 
   };
 }
 
-export function upstreamSlice({ requests }: GatewayConfig): UpstreamOptions {
-  return { poolIdleTimeoutSecs: requests.upstreamPoolIdleTimeoutSecs };
+export function upstreamSlice({ requests, upstream }: GatewayConfig): UpstreamOptions {
+  const { clientCertPath, clientKeyPath, caCertPaths, allowCidrs, denyCidrs } = upstream;
+  return {
+    poolIdleTimeoutSecs: requests.upstreamPoolIdleTimeoutSecs,
+    tls: { clientCertPath, clientKeyPath, caCertPaths },
+    allowCidrs,
+    denyCidrs,
+  };
 }
 
 export function auditSlice({ audit }: GatewayConfig): AuditOptions {
@@ -80,6 +87,15 @@ export function auditSlice({ audit }: GatewayConfig): AuditOptions {
 
 export function authSlice({ auth }: GatewayConfig): AuthOptions {
   return { apiKey: auth.apiKey, tenantApiKeys: auth.tenantApiKeys };
+}
+
+export function admissionSlice({ tenants }: GatewayConfig): AdmissionOptions {
+  return {
+    rateLimitEnabled: tenants.rateLimitEnabled,
+    rateLimitConfig: tenants.rateLimitConfig,
+    trustHeader: tenants.trustHeader,
+    headerName: tenants.headerName,
+  };
 }
 
 export function rlSlice({ rl }: GatewayConfig): RlOptions {

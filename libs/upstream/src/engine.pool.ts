@@ -1,5 +1,6 @@
 import { Client, type buildConnector } from 'undici';
 import { IdleStack, type StackSlot } from './core/idle-stack';
+import { splitZone } from './core/url-host';
 
 /** One connection to an engine and what is known about it. */
 export interface PooledClient extends StackSlot {
@@ -38,6 +39,7 @@ export class EnginePool {
   readonly prefix: string;
   /** Shared by the clients: each would otherwise parse and keep one of its own. */
   private readonly origin: URL;
+  private readonly connector: buildConnector.connector;
   private readonly idle = new IdleStack<PooledClient>();
   private live = 0;
   private closed = false;
@@ -46,7 +48,16 @@ export class EnginePool {
     readonly baseUrl: string,
     private readonly settings: EnginePoolSettings,
   ) {
-    const url = new URL(baseUrl);
+    const { text, zone } = splitZone(baseUrl);
+    const url = new URL(text);
+    const { connector } = settings;
+    // A zone is of this machine alone: the socket needs it, the Host header must not show it.
+    this.connector =
+      zone === ''
+        ? connector
+        : (target, callback) => {
+            connector({ ...target, hostname: `${target.hostname}${zone}` }, callback);
+          };
     this.origin = new URL(url.origin);
     this.prefix = url.pathname.replace(/\/+$/, '');
   }
@@ -95,9 +106,9 @@ export class EnginePool {
   }
 
   private open(): PooledClient {
-    const { connector, idleTimeoutMs } = this.settings;
+    const { idleTimeoutMs } = this.settings;
     const client = new Client(this.origin, {
-      connect: connector,
+      connect: this.connector,
       pipelining: 1,
       // Inference has no upper bound we could guess; deadlines are the caller's.
       headersTimeout: 0,

@@ -5,6 +5,7 @@ export {
   type RequestCredentials,
 } from './core/hop-headers';
 export { type UpstreamFailure, type UpstreamFailureKind } from './core/upstream-failure';
+export { type WorkerTlsFiles } from './core/tls-material';
 export { UPSTREAM_OPTIONS, type UpstreamOptions } from './upstream.options';
 export {
   UPSTREAM_TRANSPORT,

@@ -5,6 +5,8 @@ import { UndiciTransport } from './undici.transport';
 import { UndiciWorkerCaller } from './undici.worker-caller';
 import { UpstreamPool } from './upstream.pool';
 import { type UpstreamHandler } from './upstream.transport';
+import { WorkerAddressGuard } from './worker-address.guard';
+import { WorkerConnector } from './worker.connector';
 
 /** A server that speaks raw bytes: `answer` is called for each request head plus body it sees. */
 async function rawServer(answer: (socket: Socket, requests: number, text: string) => void) {
@@ -79,9 +81,11 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
 function build(idleSecs = 3) {
   let listener: WorkerEventListener = () => undefined;
+  const options = { poolIdleTimeoutSecs: idleSecs, connectTimeoutMs: 1000 };
   const pool = new UpstreamPool(
-    { poolIdleTimeoutSecs: idleSecs, connectTimeoutMs: 1000 },
+    options,
     { subscribe: (l) => ((listener = l), () => undefined), emit: () => undefined },
+    new WorkerConnector(options, new WorkerAddressGuard(options)),
   );
   pool.onModuleInit();
   const transport = new UndiciTransport(pool);

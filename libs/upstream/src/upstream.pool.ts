@@ -1,12 +1,11 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { WORKER_EVENTS, type WorkerEvent, type WorkerEvents } from '@smg/plugin-api';
-import { buildConnector } from 'undici';
 import { EnginePool, type EnginePoolSettings } from './engine.pool';
 import { UPSTREAM_OPTIONS, type UpstreamOptions } from './upstream.options';
+import { WorkerConnector } from './worker.connector';
 
 /** Longest delay a Node timer can hold: "never". */
 const NEVER_MS = 2 ** 31 - 1;
-const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
 const DEFAULT_MAX_IDLE = 500;
 
 /**
@@ -24,14 +23,11 @@ export class UpstreamPool implements OnModuleInit, OnModuleDestroy {
   constructor(
     @Inject(UPSTREAM_OPTIONS) options: UpstreamOptions,
     @Inject(WORKER_EVENTS) private readonly events: WorkerEvents,
+    connector: WorkerConnector,
   ) {
     this.settings = {
-      // One connector for all: TLS sessions are resumed, and nothing is built per connection.
-      connector: buildConnector({
-        timeout: options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
-        keepAlive: true,
-        keepAliveInitialDelay: 30_000,
-      }),
+      // One for all: TLS sessions are resumed, and nothing is built per connection.
+      connector: connector.connect,
       idleTimeoutMs:
         options.poolIdleTimeoutSecs > 0 ? options.poolIdleTimeoutSecs * 1000 : NEVER_MS,
       maxIdle: options.maxIdlePerEngine ?? DEFAULT_MAX_IDLE,

@@ -32,6 +32,31 @@ const CONNECT_CODES: ReadonlySet<string> = new Set([
   'UND_ERR_DESTROYED',
 ]);
 
+/**
+ * Failures before the engine could read a request, told in words: a code of OpenSSL says little to an
+ * operator. Alerts come after the handshake with TLS 1.3, and still nothing was read.
+ */
+const REFUSALS: Readonly<Record<string, string>> = {
+  ERR_WORKER_ADDRESS_REFUSED: 'the address is not one workers may have',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate of an unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT: 'certificate of an unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate of an unknown authority',
+  SELF_SIGNED_CERT_IN_CHAIN: 'certificate of an unknown authority',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate of an unknown authority',
+  CERT_SIGNATURE_FAILURE: 'certificate of an unknown authority',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  CERT_NOT_YET_VALID: 'the certificate is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another host',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the engine does not speak TLS',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the engine does not speak TLS',
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'the engine asks for a client certificate',
+  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: 'the engine refused the handshake',
+  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: 'the engine refused the client certificate',
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: 'the engine refused the client certificate',
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: 'the engine refused the client certificate',
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: 'the engine refused the client certificate',
+};
+
 const INVALID_CODES: ReadonlySet<string> = new Set([
   'UND_ERR_HEADERS_OVERFLOW',
   'UND_ERR_INVALID_ARG',
@@ -72,6 +97,10 @@ export function classifyUpstreamError(
   }
   if (text === 'bad response' || text === 'bad upgrade') {
     return { kind: 'invalid', message: `unexpected protocol switch (${text})`, cause: error };
+  }
+  const refusal = headSeen ? undefined : REFUSALS[code];
+  if (refusal !== undefined) {
+    return { kind: 'connect', message: describe(`cannot connect: ${refusal}`, code), cause: error };
   }
   if (!connected || CONNECT_CODES.has(code)) {
     return { kind: 'connect', message: describe('cannot connect', code), cause: error };
