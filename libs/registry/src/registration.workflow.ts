@@ -1,7 +1,14 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { type WorkerSpecWire } from '@smg/protocol';
-import { ENGINE_CATALOG, type EngineCatalog, type EngineFacts } from '@smg/plugin-api';
+import {
+  ENGINE_CATALOG,
+  WORKER_ADDRESSES,
+  type EngineCatalog,
+  type EngineFacts,
+  type WorkerAddresses,
+} from '@smg/plugin-api';
 import { applyFacts } from './core/apply-facts';
+import { unlessAborted } from './core/unless-aborted';
 import { sleep } from './core/clock';
 import { recogniseEngine } from './core/recognise-engine';
 import { type RegistryOptions } from './core/registry-options';
@@ -29,6 +36,7 @@ export class RegistrationWorkflow {
     @Inject(REGISTRY_OPTIONS) private readonly options: RegistryOptions,
     @Inject(REGISTRY_RUNTIME) private readonly runtime: RegistryRuntime,
     @Inject(ENGINE_CATALOG) private readonly catalog: EngineCatalog,
+    @Inject(WORKER_ADDRESSES) private readonly addresses: WorkerAddresses,
     private readonly engines: EngineQuestions,
   ) {}
 
@@ -75,6 +83,9 @@ export class RegistrationWorkflow {
     const probe = { ...contact, timeoutMs: Math.min(health.timeoutMs, budgetMs) };
     let told: string | undefined;
     for (let attempt = 1; ; attempt++) {
+      // Each time: a name that does not resolve yet may later resolve to a place it must not.
+      const refusal = await unlessAborted(this.addresses.check(contact.baseUrl), signal);
+      if (refusal !== undefined) throw new Error(refusal);
       const outcome = await this.engines.fault(probe, endpoint);
       signal.throwIfAborted();
       if (outcome === undefined) return;

@@ -35,7 +35,8 @@ const createJobQueue = (options: RegistryOptions, runtime: RegistryRuntime): Job
   });
 
 /**
- * The registry of workers. Needs, from global modules: METRICS, WORKER_CALLER and ENGINE_CATALOG.
+ * The registry of workers. Needs, from global modules: METRICS, WORKER_CALLER, WORKER_ADDRESSES and
+ * ENGINE_CATALOG.
  * Provides WORKER_DIRECTORY and WORKER_EVENTS to everyone.
  */
 @Global()

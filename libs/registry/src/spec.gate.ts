@@ -1,6 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type WorkerSpecWire } from '@smg/protocol';
-import { ENGINE_CATALOG, type EngineCatalog } from '@smg/plugin-api';
+import {
+  ENGINE_CATALOG,
+  WORKER_ADDRESSES,
+  type EngineCatalog,
+  type WorkerAddresses,
+} from '@smg/plugin-api';
 import { type RegistryOptions } from './core/registry-options';
 import { badRequest } from './core/worker-api-error';
 import { defineWorker, type WorkerDefinition } from './core/worker-definition';
@@ -13,6 +18,7 @@ export class SpecGate {
   constructor(
     @Inject(REGISTRY_OPTIONS) private readonly options: RegistryOptions,
     @Inject(ENGINE_CATALOG) private readonly catalog: EngineCatalog,
+    @Inject(WORKER_ADDRESSES) private readonly addresses: WorkerAddresses,
   ) {}
 
   /** Ranks are routed to one by one. */
@@ -28,6 +34,9 @@ export class SpecGate {
     if (address.connectionMode !== 'http' || (spec.connection_mode ?? 'http') !== 'http') {
       throw badRequest('only http:// and https:// workers are supported');
     }
+    // A name is resolved by the registration itself.
+    const refusal = this.addresses.refusalOf(address.baseUrl);
+    if (refusal !== undefined) throw badRequest(refusal);
     if (address.rank !== undefined && spec.dp_size !== undefined && address.rank >= spec.dp_size) {
       throw badRequest(`rank ${address.rank} is out of range: dp_size is ${spec.dp_size}`);
     }

@@ -6,6 +6,7 @@ import {
   type OnApplicationBootstrap,
   type OnModuleInit,
 } from '@nestjs/common';
+import { WORKER_ADDRESSES, type WorkerAddresses } from '@smg/plugin-api';
 import { type WorkerSpecWire } from '@smg/protocol';
 import { type RegistryOptions, type StartupWorker } from './core/registry-options';
 import { WorkerApiError } from './core/worker-api-error';
@@ -27,14 +28,16 @@ export class StartupRegistration
   constructor(
     @Inject(REGISTRY_OPTIONS) private readonly options: RegistryOptions,
     @Inject(REGISTRY_RUNTIME) private readonly runtime: RegistryRuntime,
+    @Inject(WORKER_ADDRESSES) private readonly addresses: WorkerAddresses,
     private readonly commands: WorkerCommands,
   ) {}
 
-  /** @throws Error for a URL that can never be registered; it is named by position, never shown. */
+  /** @throws Error for a URL that can never be registered; it is named by position, never shown as it is. */
   onModuleInit(): void {
     this.options.startupWorkers.forEach(({ url }, index) => {
       const parsed = parseWorkerUrl(url);
-      if (!parsed.ok) throw new Error(`start-up worker ${index + 1}: ${parsed.message}`);
+      const problem = parsed.ok ? this.addresses.refusalOf(parsed.address.baseUrl) : parsed.message;
+      if (problem !== undefined) throw new Error(`start-up worker ${index + 1}: ${problem}`);
     });
   }
 

@@ -4,8 +4,10 @@ import { Test } from '@nestjs/testing';
 import {
   ENGINE_CATALOG,
   METRICS,
+  WORKER_ADDRESSES,
   WORKER_CALLER,
   WORKER_EVENTS,
+  type WorkerAddresses,
   type WorkerEvent,
   type WorkerEvents,
 } from '@smg/plugin-api';
@@ -45,8 +47,17 @@ export interface Rig {
   readonly close: () => Promise<void>;
 }
 
+/** No address is refused. */
+const ANYWHERE: WorkerAddresses = {
+  refusalOf: () => undefined,
+  check: () => Promise.resolve(undefined),
+};
+
 /** Boots with fakes for everything the registry asks of others; options over the defaults. */
-export async function bootRegistry(options: Partial<RegistryOptions> = {}): Promise<Rig> {
+export async function bootRegistry(
+  options: Partial<RegistryOptions> = {},
+  addresses: WorkerAddresses = ANYWHERE,
+): Promise<Rig> {
   const caller = new FakeCaller()
     .on('/health', { status: 200 })
     .on('/server_info', { body: INFO })
@@ -59,6 +70,7 @@ export async function bootRegistry(options: Partial<RegistryOptions> = {}): Prom
     { provide: METRICS, useValue: metrics },
     { provide: WORKER_CALLER, useValue: caller },
     { provide: ENGINE_CATALOG, useValue: testCatalog() },
+    { provide: WORKER_ADDRESSES, useValue: addresses },
   ];
   @Global()
   @Module({ providers: values, exports: values.map((it) => it.provide) })
