@@ -1,5 +1,6 @@
-export { PrefixTree, type EvictionLimits, type PrefixMatch } from './core/prefix-tree';
+export { PrefixTree, type PrefixMatch } from './core/prefix-tree';
 export { TokenTree, type TokenMatch } from './core/token-tree';
+export { type EvictionLimits } from './core/eviction-limits';
 export { type BoundaryHash, HashIndex, type HashIndexOptions } from './core/hash-index';
 export { HashRing, ringPositionOf } from './core/hash-ring';
 export { type Hash64, hexOf, moduloOf } from './core/hash64';

@@ -1,23 +1,29 @@
-// The three records of the tree; they refer to each other, so they live in one file.
+import { type ChildTable } from './child-table';
+
+// The three records of a tree; they refer to each other, so they live in one file.
 
 /** One edge of the tree and what lies below it. */
-export interface PrefixNode {
-  /** Text of the edge; bytes of the tree's own. Empty at the root. */
+export interface TreeNode {
+  /** What the edge is labelled with; bytes of the tree's own. Empty at the root. */
   edge: Buffer;
-  /** Characters in `edge`. */
-  characters: number;
+  /** Length of `edge` in the unit that sizes count. */
+  length: number;
+  /** Under which the parent knows this node; changes when an edge above it is cut. */
+  key: number;
   /** Undefined at the root, and once the node was taken out of the tree. */
-  parent: PrefixNode | undefined;
-  /** By the key of the first character of the child's edge. */
-  readonly children: Map<number, PrefixNode>;
-  /** Who holds this prefix. Entries of dead tenants may linger until they are met or swept. */
-  readonly holdings: Map<Tenant, Holding>;
+  parent: TreeNode | undefined;
+  /** Undefined while there is none: most nodes are leaves. */
+  children: ChildTable | undefined;
+  /** Who holds this prefix, in no order. Those of dead tenants may linger until they are swept. */
+  holdings: Holding[];
+  /** The same by tenant, once they are too many to look through. */
+  index: Map<Tenant, Holding> | undefined;
 }
 
 /** One tenant of a tree. A reset replaces it; the old one is dead and its holdings are swept. */
 export interface Tenant {
   readonly name: string;
-  /** Characters on all nodes it holds. */
+  /** Length of all nodes it holds. */
   size: number;
   isAlive: boolean;
   /** First of the tenant's own list of holdings, newest first; the root's is not in it. */
@@ -27,7 +33,9 @@ export interface Tenant {
 /** One tenant's mark on one node; a member of two lists: its tenant's, and the tree's by use. */
 export interface Holding {
   readonly tenant: Tenant;
-  readonly node: PrefixNode;
+  readonly node: TreeNode;
+  /** Index in the node's list. */
+  place: number;
   /** Children of the node that the tenant holds too; 0 makes it the tenant's leaf. */
   heldChildren: number;
   /** Milliseconds of the tree's clock at the last stamp; 0 when never stamped. */

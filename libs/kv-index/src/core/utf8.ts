@@ -1,11 +1,17 @@
 import { isAscii } from 'node:buffer';
+import { firstDifference } from './first-difference';
+import { type Units } from './units';
 
 // Characters are UTF-8 sequences: a byte that is no continuation (10xxxxxx) and the continuations
 // after it. On valid UTF-8 that is one Unicode code point. Invalid bytes stay deterministic: a run of
 // stray continuations belongs to what precedes it.
 
-/** Bytes compared per native call while looking for the first difference. */
-const GALLOP = 256;
+/** Bytes below which a view of words costs more than it saves. */
+const FEW_BYTES = 128;
+/** Words after which a lane of the continuation counter could overflow. */
+const MAX_WORDS = 255;
+/** Bytes skipped at a time while looking for the end of the n-th character. */
+const STRIDE = 256;
 
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
@@ -15,13 +21,57 @@ function isContinuation(byte: number | undefined): boolean {
 export function countCharacters(bytes: Buffer, start = 0, end = bytes.length): number {
   if (end <= start) return 0;
   if (isAscii(bytes.subarray(start, end))) return end - start;
-  let count = 1;
-  for (let i = start + 1; i < end; i++) if (!isContinuation(bytes[i])) count++;
+  const isCut = isContinuation(bytes[start]);
+  return countStarts(bytes, start, end) + (isCut ? 1 : 0);
+}
+
+/** Bytes of the first `characters` characters of `text`; all of it when it has no more. */
+export function byteLengthOfCharacters(text: Buffer, characters: number): number {
+  if (characters <= 0) return 0;
+  const ascii = Math.min(characters, text.length);
+  // The byte after them must start a character for them to end here.
+  if (isAscii(text.subarray(0, ascii)) && !isContinuation(text[ascii])) return ascii;
+  let at = 1;
+  let left = characters;
+  while (left > STRIDE && at + STRIDE <= text.length) {
+    left -= countStarts(text, at, at + STRIDE);
+    at += STRIDE;
+  }
+  for (; at < text.length; at++) if (!isContinuation(text[at]) && --left === 0) return at;
+  return text.length;
+}
+
+/** Bytes in `bytes[start, end)` that are no continuation; four at a time where that pays. */
+function countStarts(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  let count = 0;
+  if (end - start >= FEW_BYTES) {
+    while ((bytes.byteOffset + at) % 4 !== 0) if (!isContinuation(bytes[at++])) count++;
+    const words = new Uint32Array(bytes.buffer, bytes.byteOffset + at, (end - at) >>> 2);
+    count += words.length * 4 - countContinuations(words);
+    at += words.length * 4;
+  }
+  for (; at < end; at++) if (!isContinuation(bytes[at])) count++;
+  return count;
+}
+
+function countContinuations(words: Uint32Array): number {
+  let count = 0;
+  for (let from = 0; from < words.length; from += MAX_WORDS) {
+    const to = Math.min(from + MAX_WORDS, words.length);
+    // Four counters in one number, a byte each.
+    let lanes = 0;
+    for (let i = from; i < to; i++) {
+      const word = words[i] ?? 0;
+      lanes += (word >>> 7) & (~word >>> 6) & 0x0101_0101;
+    }
+    count += (lanes & 255) + ((lanes >>> 8) & 255) + ((lanes >>> 16) & 255) + (lanes >>> 24);
+  }
   return count;
 }
 
 /** Key of the character at `at`: its first four bytes as a number. */
-export function characterKey(bytes: Buffer, at: number): number {
+function characterKey(bytes: Buffer, at: number): number {
   let key = bytes[at] ?? 0;
   for (let i = 1; i < 4 && isContinuation(bytes[at + i]); i++) {
     key = key * 256 + (bytes[at + i] ?? 0);
@@ -29,34 +79,17 @@ export function characterKey(bytes: Buffer, at: number): number {
   return key;
 }
 
-/** First index at which the bytes differ, relative to both starts; `limit` when none does. */
-function firstDifference(a: Buffer, aStart: number, b: Buffer, limit: number): number {
-  let done = 0;
-  while (done < limit) {
-    const step = Math.min(GALLOP, limit - done);
-    if (a.compare(b, done, done + step, aStart + done, aStart + done + step) !== 0) {
-      while (a[aStart + done] === b[done]) done++;
-      return done;
-    }
-    done += step;
-  }
-  return limit;
-}
-
 /** Bytes of the longest common prefix of `text[start…]` and `edge` that ends on a boundary of both. */
-export function commonPrefix(text: Buffer, start: number, edge: Buffer): number {
+function commonPrefix(text: Buffer, start: number, edge: Buffer): number {
   const limit = Math.min(text.length - start, edge.length);
   let end = firstDifference(text, start, edge, limit);
   while (end > 0 && (isContinuation(text[start + end]) || isContinuation(edge[end]))) end--;
   return end;
 }
 
-/** Bytes of the first `characters` characters of `text`; all of it when it has no more. */
-export function byteLengthOfCharacters(text: Buffer, characters: number): number {
-  if (characters <= 0) return 0;
-  const limit = Math.min(characters, text.length);
-  if (isAscii(text.subarray(0, limit))) return limit;
-  let left = characters;
-  for (let i = 1; i < text.length; i++) if (!isContinuation(text[i]) && --left === 0) return i;
-  return text.length;
-}
+/** Characters as the units of a tree. */
+export const CHARACTERS: Units = {
+  keyAt: characterKey,
+  commonPrefix,
+  lengthOf: countCharacters,
+};
