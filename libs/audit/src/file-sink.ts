@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { types } from 'node:util';
 import { type AuditClock } from './core/audit-clock';
 import { type OpenAuditFile } from './core/audit-file';
 import { DurableLog } from './core/durable-log';
@@ -67,7 +68,7 @@ export class FileSink {
 
   private tellFailed(error: unknown, waiting: number): void {
     if (this.failures.take(this.clock.monotonicMs()) === undefined) return;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = types.isNativeError(error) ? error.message : String(error);
     this.logger.error(`${this.path}: ${why}; audit records that wait: ${waiting}`);
   }
 }

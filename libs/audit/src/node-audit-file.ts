@@ -1,5 +1,6 @@
 import { close, constants, fdatasync, fstat, fsync, open, read, type Stats, write } from 'node:fs';
 import { dirname } from 'node:path';
+import { types } from 'node:util';
 import { type AuditFile } from './core/audit-file';
 
 // Bare descriptors: a `FileHandle` that a failed start leaves behind is closed by force, with a warning.
@@ -20,7 +21,7 @@ export async function openAuditFile(path: string): Promise<AuditFile> {
     return fileOf(fd, isTorn);
   } catch (error) {
     if (fd !== undefined) await closeFd(fd).catch(() => undefined);
-    const why = error instanceof Error ? error.message : String(error);
+    const why = types.isNativeError(error) ? error.message : String(error);
     throw new Error(`--audit-log-file ${JSON.stringify(path)}: ${why}`, { cause: error });
   }
 }
