@@ -1,23 +1,7 @@
-import {
-  applyDecorators,
-  Controller,
-  Get,
-  Param,
-  Post,
-  Req,
-  Res,
-  UseFilters,
-} from '@nestjs/common';
+import { Controller, Get, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import {
-  ApiBody,
-  ApiOkResponse,
-  ApiOperation,
-  ApiParam,
-  ApiQuery,
-  ApiResponse,
-} from '@nestjs/swagger';
-import { ControlPlane } from '@smg/plugin-api';
+import { ControlPlane, DescribedBy } from '@smg/plugin-api';
+import type * as Description from './docs/rl-engine.description';
 import { watchCaller } from './caller.presence';
 import { ControlCaller, type EngineRequest } from './control.caller';
 import { parseRawEnginePath } from './core/engine-path';
@@ -25,9 +9,6 @@ import { renderFanout, type CallResult } from './core/fanout';
 import { forwardQuery } from './core/forward-query';
 import { renderOutcome } from './core/outcome';
 import { RlError, rlErrors } from './core/rl-error';
-import { RlCallOutcomeDto } from './dto/rl-call-outcome.dto';
-import { RlFanoutResponseDto } from './dto/rl-fanout-response.dto';
-import { RlErrors, RlRoutes, RlTooLarge } from './dto/rl-responses';
 import { EngineFanout } from './engine.fanout';
 import { EngineSelection } from './engine.selection';
 import { forwardedHeaders } from './forwarded-headers';
@@ -41,55 +22,11 @@ import {
   type RlRequest,
 } from './rl.http';
 
-/** What every route that reaches engines has in common. */
-const EnginePath = (summary: string): MethodDecorator =>
-  applyDecorators(
-    RouteConfig({ keepsBytes: true }),
-    ApiOperation({ summary }),
-    ApiParam({
-      name: '*',
-      description: 'Path on the engine: 1 to 4 segments of letters, digits, `.`, `_` and `-`.',
-    }),
-    RlTooLarge(),
-  );
-
-const Body = (): MethodDecorator =>
-  ApiBody({ required: false, description: 'Sent to the engine byte for byte.', type: Object });
-
-const OneEngine = (summary: string): MethodDecorator =>
-  applyDecorators(
-    EnginePath(summary),
-    ApiParam({ name: 'id', description: 'Worker id; any rank of a data-parallel engine.' }),
-    ApiOkResponse({ type: RlCallOutcomeDto }),
-    ApiResponse({
-      status: 'default',
-      type: RlCallOutcomeDto,
-      description: "The engine's own status, whatever it is, with the same envelope.",
-    }),
-    RlErrors(
-      'invalid_engine_path',
-      'worker_not_found',
-      'unsupported_connection_mode',
-      'upstream_unreachable',
-      'upstream_timeout',
-    ),
-  );
-
-const ManyEngines = (summary: string): MethodDecorator =>
-  applyDecorators(
-    EnginePath(summary),
-    ApiQuery({ name: 'selector', required: true, example: 'engine=sglang, role!=reward' }),
-    ApiOkResponse({ type: RlFanoutResponseDto, description: 'Every target answered 2xx.' }),
-    ApiResponse({
-      status: 207,
-      type: RlFanoutResponseDto,
-      description: 'At least one target did not; `failed` names it.',
-    }),
-    RlErrors('selector_required', 'invalid_selector', 'invalid_engine_path', 'no_workers_match'),
-  );
-
 /** Calls engines in their own words: one by id, or all that match. Law: SMG RL contract 2.2 and 2.3. */
-@RlRoutes()
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
+@DescribedBy(
+  () => (require('./docs/rl-engine.description') as typeof Description).RL_ENGINE_DESCRIPTION,
+)
 @ControlPlane()
 @UseFilters(new RlErrorFilter())
 @Controller('v1/rl')
@@ -102,27 +39,25 @@ export class RlEngineController {
 
   /** A HEAD arrives here too and reaches the engine as HEAD. */
   @Get('workers/:id/engine/*')
-  @OneEngine('Call one engine with GET')
+  @RouteConfig({ keepsBytes: true })
   get(@Param('id') id: string, @Req() request: RlRequest, @Res() reply: RlReply): Promise<void> {
     return this.callOne(id, request, reply);
   }
 
   @Post('workers/:id/engine/*')
-  @OneEngine('Call one engine with POST')
-  @Body()
+  @RouteConfig({ keepsBytes: true })
   post(@Param('id') id: string, @Req() request: RlRequest, @Res() reply: RlReply): Promise<void> {
     return this.callOne(id, request, reply);
   }
 
   @Get('engine/*')
-  @ManyEngines('Call every engine that matches with GET')
+  @RouteConfig({ keepsBytes: true })
   getAll(@Req() request: RlRequest, @Res() reply: RlReply): Promise<void> {
     return this.callAll(request, reply);
   }
 
   @Post('engine/*')
-  @ManyEngines('Call every engine that matches with POST')
-  @Body()
+  @RouteConfig({ keepsBytes: true })
   postAll(@Req() request: RlRequest, @Res() reply: RlReply): Promise<void> {
     return this.callAll(request, reply);
   }

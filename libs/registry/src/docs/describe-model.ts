@@ -1,17 +1,22 @@
-import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ApiProperty, type ApiPropertyOptions, ApiSchema } from '@nestjs/swagger';
 
 /** One description per property; a property that is forgotten does not compile. */
 export type ModelDescription<Model> = {
   readonly [Name in keyof Model]-?: ApiPropertyOptions;
 };
 
-/** What `@ApiProperty` on each property does, without the class having to read `@nestjs/swagger`. */
+/**
+ * What `@ApiSchema` and `@ApiProperty` do, without the class having to read `@nestjs/swagger`.
+ * @param name of the schema.
+ */
 export function describeModel<Model extends object>(
   model: new () => Model,
+  name: string,
   properties: ModelDescription<Model>,
 ): void {
-  for (const [name, options] of Object.entries<ApiPropertyOptions>(properties)) {
-    ApiProperty(options)(model.prototype as object, name);
+  ApiSchema({ name })(model);
+  for (const [property, options] of Object.entries<ApiPropertyOptions>(properties)) {
+    ApiProperty(options)(model.prototype as object, property);
   }
 }
 

@@ -17,7 +17,7 @@ import {
 
 const MAX_PORT = 65_535;
 
-describeModel(ModelCardDto, {
+describeModel(ModelCardDto, 'ModelCard', {
   id: { type: 'string', minLength: 1, description: 'Name requests use.', example: 'mock-model' },
   display_name: optionalText('Name for people.'),
   aliases: optionalTexts('Further names of the model.'),
@@ -45,7 +45,7 @@ describeModel(ModelCardDto, {
   num_labels: optionalInt('Number of labels of a classifier.'),
 });
 
-describeModel(HealthDto, {
+describeModel(HealthDto, 'WorkerHealthSettings', {
   timeout_secs: optionalInt('Deadline of one probe, seconds.'),
   check_interval_secs: optionalInt('Seconds between probes.'),
   success_threshold: optionalInt('Successes in a row that make the worker ready.'),
@@ -54,14 +54,14 @@ describeModel(HealthDto, {
   drain_settle_secs: optionalInt('Seconds a removed worker stays as `draining`.'),
 });
 
-describeModel(HttpPoolDto, {
+describeModel(HttpPoolDto, 'WorkerHttpPoolSettings', {
   pool_max_idle_per_host: optionalInt('Kept and shown, not used.'),
   pool_idle_timeout_secs: optionalInt('Kept and shown, not used.'),
   timeout_secs: optionalInt('Deadline of one attempt, seconds.', { minimum: 1 }),
   connect_timeout_secs: optionalInt('Kept and shown, not used.', { minimum: 1 }),
 });
 
-describeModel(ResilienceDto, {
+describeModel(ResilienceDto, 'WorkerResilienceSettings', {
   max_retries: optionalInt('Attempts in total.'),
   initial_backoff_ms: optionalInt('First pause, milliseconds.'),
   max_backoff_ms: optionalInt('Longest pause, milliseconds.'),
@@ -77,7 +77,7 @@ describeModel(ResilienceDto, {
   capacity_status_codes: optionalStatuses('Statuses that mean "full", not "broken".'),
 });
 
-describeModel(OverloadDto, {
+describeModel(OverloadDto, 'WorkerOverloadSettings', {
   waiting_requests: optionalInt('Waiting requests from which on it counts as overloaded.', {
     minimum: 1,
   }),
@@ -94,7 +94,7 @@ const PRIORITY = { ...optionalInt('A number policies may use; 50 by default.'), 
 const COST = optionalNumber('A number policies may use; 1 by default.');
 const HEALTH = optionalModel(HealthDto, 'Probing of this worker; the flags of the gateway else.');
 
-describeModel(WorkerSpecDto, {
+describeModel(WorkerSpecDto, 'WorkerSpecification', {
   url: {
     type: 'string',
     description:
@@ -143,7 +143,7 @@ describeModel(WorkerSpecDto, {
   overload: optionalModel(OverloadDto, 'Kept and shown, not used.'),
 });
 
-describeModel(WorkerPatchDto, {
+describeModel(WorkerPatchDto, 'WorkerPatch', {
   priority: PRIORITY,
   cost: COST,
   labels: { ...LABELS, description: 'Merged into the labels, name by name.' },

@@ -22,9 +22,8 @@ type Route = 'add' | 'list' | 'find' | 'replace' | 'patch' | 'remove';
 
 const ID = ApiParam({
   name: 'id',
-  schema: { type: 'string' },
+  schema: { type: 'string', example: 'http://127.0.0.1:31001' },
   description: 'Id of the worker, or its URL, percent-encoded.',
-  example: 'http://127.0.0.1:31001',
 });
 
 const refused = (code: WorkerApiCode): MethodDecorator =>

@@ -1,6 +1,6 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { CONNECTION_MODES, WORKER_STATUSES, WORKER_TYPES } from '@smg/protocol';
-import { RlCapabilitiesDto } from './rl-capabilities.dto';
+import { RlCapabilitiesModel } from './rl-capabilities.model';
 
 const Size = (of: string): PropertyDecorator =>
   ApiProperty({
@@ -11,7 +11,8 @@ const Size = (of: string): PropertyDecorator =>
   });
 
 /** One engine (data-parallel ranks collapsed), as R1, R2 and R5 to R8 report it. */
-export class RlWorkerEntryDto {
+@ApiSchema({ name: 'RlWorkerEntry' })
+export class RlWorkerEntryModel {
   @ApiProperty({ format: 'uuid', description: 'The id `GET /workers` reports.' })
   readonly id!: string;
   @ApiProperty({ description: 'Registered URL; a data-parallel rank has a suffix `@<rank>`.' })
@@ -68,6 +69,6 @@ export class RlWorkerEntryDto {
     description: 'Labels of the registration, as they are.',
   })
   readonly labels!: Readonly<Record<string, string>>;
-  @ApiProperty({ type: RlCapabilitiesDto })
-  readonly capabilities!: RlCapabilitiesDto;
+  @ApiProperty({ type: RlCapabilitiesModel })
+  readonly capabilities!: RlCapabilitiesModel;
 }

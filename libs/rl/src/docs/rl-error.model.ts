@@ -1,7 +1,8 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 
 /** A refusal or failure of the control plane itself; an engine's own error comes as an outcome. */
-export class RlErrorDto {
+@ApiSchema({ name: 'RlError' })
+export class RlErrorModel {
   @ApiProperty({ description: 'Stable code.', example: 'worker_not_found' })
   readonly error!: string;
   @ApiProperty({ description: 'For people; the wording may change.' })

@@ -1,8 +1,9 @@
-import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
-import { RlCallOutcomeDto } from './rl-call-outcome.dto';
+import { ApiExtraModels, ApiProperty, ApiSchema, getSchemaPath } from '@nestjs/swagger';
+import { RlCallOutcomeModel } from './rl-call-outcome.model';
 
 /** A target that gave no 2xx answer. */
-export class RlFailedCallDto {
+@ApiSchema({ name: 'RlFailedCall' })
+export class RlFailedCallModel {
   @ApiProperty()
   readonly worker_id!: string;
   @ApiProperty()
@@ -29,16 +30,17 @@ export class RlFailedCallDto {
 }
 
 /** Answer of R4 once every call has ended. */
-@ApiExtraModels(RlCallOutcomeDto)
-export class RlFanoutResponseDto {
+@ApiExtraModels(RlCallOutcomeModel)
+@ApiSchema({ name: 'RlFanoutResponse' })
+export class RlFanoutResponseModel {
   @ApiProperty({
     type: 'object',
-    additionalProperties: { $ref: getSchemaPath(RlCallOutcomeDto) },
+    additionalProperties: { $ref: getSchemaPath(RlCallOutcomeModel) },
     description: 'Every engine that answered, whatever its status, by worker id.',
   })
-  readonly results!: Readonly<Record<string, RlCallOutcomeDto>>;
-  @ApiProperty({ type: [RlFailedCallDto], description: 'By worker id.' })
-  readonly failed!: readonly RlFailedCallDto[];
+  readonly results!: Readonly<Record<string, RlCallOutcomeModel>>;
+  @ApiProperty({ type: [RlFailedCallModel], description: 'By worker id.' })
+  readonly failed!: readonly RlFailedCallModel[];
   @ApiProperty({ type: 'integer', description: 'Targets.' })
   readonly total!: number;
   @ApiProperty({ type: 'integer', description: 'Targets with a 2xx answer.' })

@@ -1,7 +1,8 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 
 /** `capabilities` of a row; informational, never checked. */
-export class RlCapabilitiesDto {
+@ApiSchema({ name: 'RlCapabilities' })
+export class RlCapabilitiesModel {
   @ApiProperty({
     enum: ['static', 'label'],
     description: '`label` when at least one `rl.*` label of the worker overrode the table.',

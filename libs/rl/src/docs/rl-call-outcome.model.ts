@@ -1,7 +1,8 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 
 /** What one engine answered; the HTTP status of R3 is the engine's. */
-export class RlCallOutcomeDto {
+@ApiSchema({ name: 'RlCallOutcome' })
+export class RlCallOutcomeModel {
   @ApiProperty({ description: 'Worker that was called.' })
   readonly worker_id!: string;
   @ApiProperty({ description: 'Its registered URL.' })
