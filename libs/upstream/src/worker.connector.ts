@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
-import tls, { createSecureContext, type SecureContext } from 'node:tls';
+import tls, { type SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import { type Reloadable } from '@smg/plugin-api';
 import { readTlsMaterial, type WorkerTlsFiles } from './core/tls-material';
@@ -70,7 +70,7 @@ export class WorkerConnector implements Reloadable {
     const material = readTlsMaterial(files, (path) => readFileSync(path, 'utf8'), Date.now());
     for (const warning of material.warnings) this.log.warn(warning);
     const { cert, key, authorities } = material;
-    return createSecureContext({
+    return tls.createSecureContext({
       ...(cert === undefined || key === undefined ? {} : { cert, key }),
       // A list given replaces the system's, which is to stay trusted.
       ...(authorities.length === 0 ? {} : { ca: [...systemAuthorities(), ...authorities] }),
