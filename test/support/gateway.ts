@@ -2,13 +2,14 @@ import { createGateway, loadConfig, type Gateway, type PartialGatewayConfig } fr
 import { GatewayLog } from '@smg/observability';
 import { type PluginModule } from '@smg/plugin-host';
 import { type MockEngine } from '@smg/testing';
+import { readFileSync } from 'node:fs';
 import { send } from './http';
 import { until } from './until';
 
 /** A booted gateway under test. */
 export interface RunningGateway {
   readonly gateway: Gateway;
-  /** `http://127.0.0.1:<port>` */
+  /** `http://127.0.0.1:<port>`; https when the configuration has a certificate. */
   readonly url: string;
   readonly port: number;
   /** Log lines so far, parsed. */
@@ -66,7 +67,10 @@ export async function startGateway(
     { log, plugins: options.plugins ?? [] },
   );
   await gateway.listen();
-  const url = `http://127.0.0.1:${gateway.port}`;
+  const certPath = gateway.config.tls.certPath;
+  // Certificates of tests are their own authority.
+  const ca = certPath === undefined ? undefined : readFileSync(certPath, 'utf8');
+  const url = `${ca === undefined ? 'http' : 'https'}://127.0.0.1:${gateway.port}`;
   const ready = options.ready ?? engines.length;
   const running: RunningGateway = {
     gateway,
@@ -81,7 +85,7 @@ export async function startGateway(
   try {
     if (ready > 0) {
       await until(`${ready} workers are ready`, async () => {
-        const answer = await send(`${url}/readiness`, { method: 'GET' });
+        const answer = await send(`${url}/readiness`, { method: 'GET', ca });
         return answer.status === 200 && (answer.json['healthy_workers'] as number) >= ready;
       });
     }

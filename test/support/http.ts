@@ -1,4 +1,5 @@
-import { request, type Agent, type IncomingMessage } from 'node:http';
+import { request as plainRequest, type Agent, type IncomingMessage } from 'node:http';
+import { request as tlsRequest } from 'node:https';
 
 export interface Sending {
   readonly method?: string;
@@ -7,6 +8,8 @@ export interface Sending {
   readonly body?: unknown;
   /** Keep-alive agent; each request has a connection of its own without one. */
   readonly agent?: Agent;
+  /** PEM; the authority an `https:` server is checked against. */
+  readonly ca?: string | undefined;
 }
 
 /** An answer, read to its end. */
@@ -25,6 +28,9 @@ export interface Answer {
   readonly aborted: boolean;
 }
 
+const requestTo = (url: string): typeof plainRequest =>
+  url.startsWith('https:') ? tlsRequest : plainRequest;
+
 function bytesOf(body: unknown): Buffer | undefined {
   if (body === undefined) return undefined;
   if (Buffer.isBuffer(body)) return body;
@@ -36,9 +42,10 @@ export function send(url: string, sending: Sending = {}): Promise<Answer> {
   const body = bytesOf(sending.body);
   const method = sending.method ?? (body === undefined ? 'GET' : 'POST');
   return new Promise((resolve, reject) => {
-    const outgoing = request(
+    const outgoing = requestTo(url)(
       url,
       {
+        ...(sending.ca === undefined ? {} : { ca: sending.ca }),
         method,
         agent: sending.agent ?? false,
         headers: {
@@ -85,9 +92,10 @@ export interface OpenStream {
 export function open(url: string, sending: Sending = {}): Promise<OpenStream> {
   const body = bytesOf(sending.body);
   return new Promise((resolve, reject) => {
-    const outgoing = request(
+    const outgoing = requestTo(url)(
       url,
       {
+        ...(sending.ca === undefined ? {} : { ca: sending.ca }),
         method: sending.method ?? 'POST',
         agent: sending.agent ?? false,
         headers: {
