@@ -9,6 +9,7 @@ import { PolicyModule } from '@smg/policy';
 import { ProxyModule } from '@smg/proxy';
 import { RegistryModule } from '@smg/registry';
 import { UpstreamModule } from '@smg/upstream';
+import type * as AdmissionPlugin from './admission-plugin';
 import { OpenApiModule } from './openapi/openapi.module';
 import type * as RlPlugin from './rl-plugin';
 import {
@@ -28,6 +29,7 @@ export class GatewayModule {
     config: GatewayConfig,
     plugins: readonly PluginModule[],
     log?: GatewayLog,
+    sharedKey: string | undefined = config.auth.apiKey,
   ): DynamicModule {
     const policy = PolicyModule.forRoot(policySlice(config));
     return {
@@ -38,10 +40,11 @@ export class GatewayModule {
         AuthModule.forRoot(authSlice(config)),
         UpstreamModule.forRoot(upstreamSlice(config)),
         EngineModule,
-        RegistryModule.forRoot(registrySlice(config)),
+        RegistryModule.forRoot(registrySlice(config, sharedKey)),
         policy,
         ProxyModule.forRoot(proxySlice(config)),
         ...(config.listener.docsDisabled ? [] : [OpenApiModule]),
+        ...(config.tenants.rateLimitEnabled ? [loadAdmissionPlugin()(config)] : []),
         ...(config.rl.enabled ? [loadRlPlugin()(config)] : []),
         ...plugins,
       ],
@@ -53,4 +56,10 @@ export class GatewayModule {
 function loadRlPlugin(): (config: GatewayConfig) => DynamicModule {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
   return (require('./rl-plugin') as typeof RlPlugin).rlPlugin;
+}
+
+/** Inert when off: neither the limits nor the reader of their file is read from disk. */
+function loadAdmissionPlugin(): (config: GatewayConfig) => DynamicModule {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
+  return (require('./admission-plugin') as typeof AdmissionPlugin).admissionPlugin;
 }

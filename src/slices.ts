@@ -1,5 +1,5 @@
-import { type AuditOptions } from '@smg/audit';
 import { type AdmissionOptions } from '@smg/admission';
+import { type AuditOptions } from '@smg/audit';
 import { type AuthOptions } from '@smg/auth';
 import { type GatewayConfig } from '@smg/config';
 import { type GatewayLog, type ObservabilityOptions } from '@smg/observability';
@@ -11,12 +11,16 @@ import { type UpstreamOptions } from '@smg/upstream';
 
 /** Cuts the configuration into what each lib is told; the only place that knows both sides. */
 
-export function registrySlice(config: GatewayConfig): RegistryOptions {
-  const { workers, health, retry, breaker, requests, auth } = config;
+/** @param sharedKey of the command line or its file, for the start-up workers. */
+export function registrySlice(
+  config: GatewayConfig,
+  sharedKey: string | undefined,
+): RegistryOptions {
+  const { workers, health, retry, breaker, requests } = config;
   return {
     ...DEFAULT_REGISTRY_OPTIONS,
     startupWorkers: workers.urls.map((url) => ({ url, workerType: 'regular' })),
-    apiKey: auth.apiKey,
+    apiKey: sharedKey,
     runtime: workers.backend === 'auto' ? undefined : workers.backend,
     startupTimeoutSecs: workers.startupTimeoutSecs,
     startupDelaySecs: workers.startupDelaySecs,
@@ -86,7 +90,26 @@ export function auditSlice({ audit }: GatewayConfig): AuditOptions {
 }
 
 export function authSlice({ auth }: GatewayConfig): AuthOptions {
-  return { apiKey: auth.apiKey, tenantApiKeys: auth.tenantApiKeys };
+  const { jwtIssuer: issuer, jwtAudience: audience } = auth;
+  return {
+    apiKey: auth.apiKey,
+    apiKeyFile: auth.apiKeyFile,
+    tenantApiKeys: auth.tenantApiKeys,
+    tenantApiKeysFile: auth.tenantApiKeysFile,
+    controlPlaneApiKeys: auth.controlPlaneApiKeys,
+    controlPlaneApiKeysFile: auth.controlPlaneApiKeysFile,
+    // One without the other has stopped the start already.
+    jwt:
+      issuer === undefined || audience === undefined
+        ? undefined
+        : {
+            issuer,
+            audience,
+            jwksUri: auth.jwtJwksUri,
+            roleClaim: auth.jwtRoleClaim,
+            roleMapping: auth.jwtRoleMapping,
+          },
+  };
 }
 
 export function admissionSlice({ tenants }: GatewayConfig): AdmissionOptions {

@@ -13,7 +13,7 @@ export interface TenantCharge {
   readonly tenant: string;
   /** Canonical model name. */
   readonly model: string;
-  /** Tokens the request may use: an estimate of its prompt plus what it may generate. */
+  /** Tokens the request may use: an estimate of its prompt plus what it may generate. An integer. */
   readonly tokens: number;
 }
 
@@ -21,8 +21,10 @@ export interface TenantCharge {
 export type ChargeOutcome =
   | {
       readonly allowed: true;
-      /** Corrects the estimate once the engine has reported its usage. */
+      /** Corrects the estimate once the engine has reported its usage. This or `refund`, once. */
       settle(tokens: number): void;
+      /** Gives everything back: no engine has worked on the request. */
+      refund(): void;
     }
   | {
       readonly allowed: false;

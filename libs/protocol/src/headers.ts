@@ -17,6 +17,9 @@ export const ROUTING_TOKENS = 'x-smg-routing-tokens';
 /** In: index of a worker in the caller's unfiltered slice. */
 export const TARGET_WORKER = 'x-smg-target-worker';
 
+/** In: tenant of the request, where the header is trusted; the default of `--tenant-header-name`. */
+export const TENANT_ID = 'x-smg-tenant-id';
+
 /** In: version policy of this request, in place of the configured one. */
 export const VERSION_POLICY = 'x-smg-version-policy';
 /** Out: weight version of the routed engine as the head is written. */

@@ -14,8 +14,9 @@ import { backoffMs } from './core/backoff';
 import { type ClientHead } from './core/client-head';
 import { type RouteFacts } from './core/inference-routes';
 import { setTopLevelFields } from './core/json-splice';
-import { readRequestFacts } from './core/request-facts';
+import { readRequestFacts, type RequestFacts } from './core/request-facts';
 import { FlatResponseHead } from './core/response-head';
+import { estimateTokens } from './core/token-estimate';
 import { asGatewayError, replyOf } from './gateway-reply';
 import { type InferenceExchange } from './inference.exchange';
 import { DEFAULT_SELECTION_RETRY, type SelectionRetry } from './proxy.options';
@@ -23,6 +24,7 @@ import { onResponseOver } from './response-over';
 import { type RouteCells, type RouterErrorType } from './router.metrics';
 import { type RoutableWorker, type RunServices } from './run.services';
 import { describeNobody, firstReady, isAllOverloaded } from './selection-answers';
+import { TenantShare } from './tenant.share';
 import { type AttemptOwner, UpstreamAttempt } from './upstream.attempt';
 
 const EMPTY = Buffer.alloc(0);
@@ -50,6 +52,8 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
   readonly exchange: InferenceExchange;
   readonly writer: ClientWriter;
   readonly interceptors: readonly ResponseInterceptor[];
+  /** What the request has taken from its tenant's budget. */
+  share: TenantShare | undefined;
   private readonly startedAt: number;
   private body: Buffer = EMPTY;
   private pool: WorkerPoolView | undefined;
@@ -58,6 +62,7 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
   private reader: BodyReader | undefined;
   private backoff: NodeJS.Timeout | undefined;
   private passAuthorization = true;
+  private authenticatedTenant: string | undefined;
   private model: string | undefined;
   private rewritesModel = false;
   private pathIndex = 0;
@@ -147,7 +152,9 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     this.pool = pool;
     exchange.model = pool.model;
     this.rewritesModel = facts.namesModel && pool.model !== facts.model;
-    this.next();
+    this.guarded(() => {
+      if (this.isAffordable(facts)) this.next();
+    });
   }
 
   onBodyFailure(failure: BodyFailure): void {
@@ -190,8 +197,33 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     const decision = this.services.auth.decide(this.parts.head.authorization);
     // A refused credential on a public route is still not the engine's business.
     this.passAuthorization = decision.allowed && !decision.consumesAuthorization;
+    if (decision.allowed) this.authenticatedTenant = decision.tenant;
     if (decision.allowed || this.parts.isPublic) return undefined;
+    this.services.auth.noteRefusal?.(decision);
     return new GatewayError('invalid_api_key', decision.message);
+  }
+
+  /** Takes the request's share of its tenant's budget; refuses it when there is no room. */
+  private isAffordable(facts: RequestFacts): boolean {
+    const { admission } = this.services;
+    if (admission === undefined) return true;
+    const { exchange, parts } = this;
+    const textBytes = exchange.routingText()?.length ?? 0;
+    const { tokens, answers } = estimateTokens(exchange.endpoint, facts.json, textBytes);
+    const tenant = admission.tenantOf({
+      authenticatedTenant: this.authenticatedTenant,
+      peer: parts.request.socket.remoteAddress,
+      header: (name) => parts.head.header(name),
+    });
+    const outcome = admission.charge({ tenant, model: exchange.model, tokens });
+    if (outcome.allowed) {
+      this.share = new TenantShare(outcome, exchange.endpoint, answers);
+      return true;
+    }
+    const { message, retryAfterSecs } = outcome;
+    const options = retryAfterSecs === undefined ? {} : { retryAfterSecs };
+    this.reply(new GatewayError('tenant_rate_limit_exceeded', message, options), false);
+    return false;
   }
 
   private checkDeclaredSize(): GatewayError | undefined {
@@ -364,6 +396,7 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     clearTimeout(this.backoff);
     this.reader?.cancel();
     this.attempt?.clientGone();
+    this.share?.over(!this.writer.headSent);
     this.writer.dispose();
   }
 

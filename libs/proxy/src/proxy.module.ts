@@ -1,10 +1,12 @@
 import { Logger, Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
 import {
+  ADMISSION,
   LIFECYCLE,
   REQUEST_OBSERVER,
   RESPONSE_INTERCEPTOR,
   SERVING_AUTH,
   WORKER_DIRECTORY,
+  type Admission,
   type Lifecycle,
   type RequestObserver,
   type ServingAuth,
@@ -37,15 +39,16 @@ const runServices: FactoryProvider<RunServices> = {
     REQUEST_OBSERVER,
     LIFECYCLE,
     RouterMetrics,
+    { token: ADMISSION, optional: true },
   ],
   useFactory: (
     options: ProxyOptions,
     directory: WorkerDirectory,
     selector: SelectorBridge,
     transport: UpstreamTransport,
-    ...rest: [ServingAuth, RequestObserver, Lifecycle, RouterMetrics]
+    ...rest: [ServingAuth, RequestObserver, Lifecycle, RouterMetrics, Admission | undefined]
   ): RunServices => {
-    const [auth, observer, lifecycle, metrics] = rest;
+    const [auth, observer, lifecycle, metrics, admission] = rest;
     const logger = new Logger('proxy');
     return Object.freeze({
       options,
@@ -53,6 +56,7 @@ const runServices: FactoryProvider<RunServices> = {
       selector,
       transport,
       auth,
+      admission,
       observer,
       lifecycle,
       metrics,

@@ -1,4 +1,5 @@
 import {
+  type Admission,
   type HeaderReader,
   type Lifecycle,
   type RequestObserver,
@@ -44,6 +45,8 @@ export interface RunServices {
   readonly selector: Selector;
   readonly transport: UpstreamTransport;
   readonly auth: ServingAuth;
+  /** Undefined while nothing limits requests. */
+  readonly admission?: Admission | undefined;
   readonly observer: RequestObserver;
   readonly lifecycle: Lifecycle;
   readonly metrics: RouterMetrics;

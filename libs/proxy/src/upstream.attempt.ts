@@ -12,9 +12,11 @@ import { type ClientWriter } from './client.writer';
 import { JsonWatch } from './core/json-watch';
 import { FlatResponseHead } from './core/response-head';
 import { StreamWatch, truncationEvent } from './core/stream-watch';
+import { type UsageWatch } from './core/usage';
 import { upstreamError } from './gateway-reply';
 import { type InferenceExchange } from './inference.exchange';
 import { type RoutableWorker, type RunServices } from './run.services';
+import { type TenantShare } from './tenant.share';
 
 /** Bytes of a buffered answer held back, so that a failure inside it is still a clean error. */
 const HOLD_BYTES = 1024 * 1024;
@@ -28,6 +30,8 @@ export interface AttemptOwner {
   readonly exchange: InferenceExchange;
   readonly writer: ClientWriter;
   readonly interceptors: readonly ResponseInterceptor[];
+  /** Undefined while nothing limits requests. */
+  readonly share: TenantShare | undefined;
   /** A whole answer may be thrown away for another attempt. @returns true when one is scheduled. */
   retryAnswer(status: number): boolean;
   /** The worker failed before a byte of an answer; another attempt, or this error. */
@@ -57,6 +61,7 @@ export class UpstreamAttempt implements UpstreamHandler {
   private bytes = 0;
   private watch: StreamWatch | undefined;
   private json: JsonWatch | undefined;
+  private usage: UsageWatch | undefined;
   /** What the request counts under at its worker, beside the load. */
   private key: string | undefined;
 
@@ -69,6 +74,7 @@ export class UpstreamAttempt implements UpstreamHandler {
     this.key = this.owner.exchange.keyInFlight;
     this.worker.beginRequest(this.key);
     this.deadline = setTimeout(onDeadline, this.worker.requestTimeoutMs, this);
+    this.owner.share?.dispatched();
     this.call = this.owner.services.transport.dispatch(request, this);
   }
 
@@ -101,6 +107,7 @@ export class UpstreamAttempt implements UpstreamHandler {
       this.json = new JsonWatch();
     }
     this.isStream = isSuccess && (relay.eventStream || this.owner.exchange.wantsStream);
+    this.accountFor(isSuccess, relay.encoded);
     if (this.isStream) {
       // A stream without a type goes out as an event stream; in an encoded one no event can be read.
       const isEvents = !relay.encoded && (relay.eventStream || relay.contentType === '');
@@ -112,12 +119,21 @@ export class UpstreamAttempt implements UpstreamHandler {
     }
   }
 
+  /** Tells the tenant's budget that an engine answers. */
+  private accountFor(isSuccess: boolean, isEncoded: boolean): void {
+    const { share } = this.owner;
+    if (share === undefined) return;
+    share.answered(isSuccess);
+    if (this.isStream && !isEncoded) this.usage = share.watchStream();
+  }
+
   onData(chunk: Buffer): boolean {
     if (this.settled) return true;
     this.bytes += chunk.length;
     this.json?.see(chunk);
     if (this.isStream) {
       this.watch?.see(chunk);
+      this.usage?.see(chunk);
       if (!this.owner.writer.headSent && !this.commitHead()) return true;
       return this.owner.writer.write(chunk);
     }
@@ -255,6 +271,7 @@ export class UpstreamAttempt implements UpstreamHandler {
     if (this.refuseCut()) return;
     this.worker.recordOutcome(this.status);
     if (this.owner.retryAnswer(this.status)) return;
+    if (this.relay?.encoded === false) this.owner.share?.readUsage(body);
     const { writer, exchange, interceptors } = this.owner;
     const head = this.makeHead(false);
     if (head === undefined) return;

@@ -1,0 +1,2 @@
+export { AdmissionModule } from './admission.module';
+export { ADMISSION_OPTIONS, type AdmissionOptions } from './admission.options';
