@@ -14,6 +14,7 @@ import { planesOfRoutes } from './fastify/route-planes';
 import { Gateway } from './gateway';
 import { GatewayModule } from './gateway.module';
 import { HttpErrorFilter } from './http-error.filter';
+import { sharedKeyAtStart } from './secret-files';
 import { DocumentSource } from './openapi/document.source';
 import { askBrowsersToSignIn } from './openapi/sign-in';
 import { CorsPolicy } from './listener/cors/cors.policy';
@@ -59,7 +60,12 @@ export async function createGateway(
   const nest: NestApplicationOptions = { bodyParser: false, abortOnError: false };
   nest.logger = log.logger;
   const app = await NestFactory.create<NestFastifyApplication>(
-    GatewayModule.forRoot(config, [ListenerModule.forRoot(certificate), ...plugins], log),
+    GatewayModule.forRoot(
+      config,
+      [ListenerModule.forRoot(certificate), ...plugins],
+      log,
+      await sharedKeyAtStart(config),
+    ),
     createFastifyAdapter(door),
     nest,
   );

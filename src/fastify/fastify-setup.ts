@@ -2,7 +2,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type RequestListener } from 'node:http';
 import { type PlaneGate } from '@smg/auth';
-import { type AuditLog, type Plane, type RequestObserver } from '@smg/plugin-api';
+import { type AuditLog, type RequestObserver } from '@smg/plugin-api';
 import { type WorkerSelector } from '@smg/policy';
 import { type DataPlaneServer } from '@smg/proxy';
 import { type FrontDoor } from '../front-door';
@@ -11,6 +11,7 @@ import { auditControlActions } from './control-audit';
 import { observeControlPlane } from './control-plane-observer';
 import { refuseBeforeBody, refuseUnreadableHeaders } from './early-auth';
 import { UnmatchedRoutes } from './not-found';
+import { type RoutePlanes } from './route-planes';
 import { UnreadBodies } from './unread-bodies';
 
 /** Bytes; worker definitions and control calls are small. */
@@ -49,7 +50,7 @@ export interface FastifyParts {
   readonly dataPlane: DataPlaneServer;
   readonly gate: PlaneGate;
   readonly selector: WorkerSelector;
-  readonly planes: ReadonlyMap<string, Plane>;
+  readonly planes: RoutePlanes;
   /** Milliseconds a client may pause inside a body; 0 waits for ever. */
   readonly bodyIdleMs: number;
   /** Bytes of a body that goes on to an engine. */
@@ -70,12 +71,12 @@ export function prepareFastify(fastify: FastifyInstance, parts: FastifyParts): v
       bodies.wanted(request);
     },
   });
-  const unmatched = new UnmatchedRoutes(fastify);
+  const unmatched = new UnmatchedRoutes(fastify, parts.planes);
   fastify.setNotFoundHandler(unmatched.answer);
   observeControlPlane(fastify, parts.observer, parts.dataPlane, isRelayed);
   auditControlActions(fastify, parts.audit, parts.dataPlane);
   refuseUnreadableHeaders(fastify, parts.selector);
-  refuseBeforeBody(fastify, parts.gate, parts.planes);
+  refuseBeforeBody(fastify, parts.gate, parts.planes, unmatched);
   // Before Fastify looks at the body: it would answer 415 to a content type it cannot read.
   fastify.addHook('onRequest', (request, reply, done) => {
     if (request.is404) unmatched.answer(request, reply);

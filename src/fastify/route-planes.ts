@@ -18,8 +18,25 @@ function join(...parts: readonly string[]): string {
   return `/${path}`;
 }
 
-/** Plane of every route of the application, by method and template: `POST /workers`. */
-export function planesOfRoutes(app: INestApplicationContext): ReadonlyMap<string, Plane> {
+/** Plane of every route, whoever declared it. */
+export class RoutePlanes {
+  /** @param declared by method and template: `POST /workers`. */
+  constructor(readonly declared: ReadonlyMap<string, Plane>) {}
+
+  /** A route that no controller declares has no guard behind it: the strictest plane holds. */
+  of(method: string, template: string): Plane {
+    const { declared } = this;
+    return (
+      declared.get(`${method} ${template}`) ??
+      (method === 'HEAD' ? declared.get(`GET ${template}`) : undefined) ??
+      declared.get(`ALL ${template}`) ??
+      'control'
+    );
+  }
+}
+
+/** Planes of every route of the application's controllers. */
+export function planesOfRoutes(app: INestApplicationContext): RoutePlanes {
   const planes = new Map<string, Plane>();
   const scanner = app.get(MetadataScanner);
   for (const { metatype } of app.get(DiscoveryService).getControllers()) {
@@ -38,5 +55,5 @@ export function planesOfRoutes(app: INestApplicationContext): ReadonlyMap<string
       }
     }
   }
-  return planes;
+  return new RoutePlanes(planes);
 }

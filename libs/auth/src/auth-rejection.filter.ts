@@ -1,4 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
+import { ERROR_CODE } from '@smg/protocol';
 import { AuthRejection } from './auth-rejection';
 import { type PlaneRejection } from './core/plane-decision';
 
@@ -14,6 +15,7 @@ export function sendRejection(reply: RejectionReply, rejection: PlaneRejection):
   reply.status(rejection.status);
   reply.header('content-type', rejection.contentType);
   if (rejection.challenge !== undefined) reply.header('www-authenticate', rejection.challenge);
+  if (rejection.errorCode !== undefined) reply.header(ERROR_CODE, rejection.errorCode);
   reply.send(rejection.body);
 }
 

@@ -1,3 +1,5 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { Controller, Get, type LoggerService, Module, Post } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -132,7 +134,8 @@ describe('AuthModule', () => {
     expect(gate.authoriseRawRequest('public', undefined)).toEqual({ allowed: true });
     expect(gate.authoriseRawRequest('data', 'Bearer canary')).toEqual({ allowed: true });
     expect(gate.authoriseRawRequest('data', undefined)).toMatchObject({ status: 401 });
-    expect(gate.authoriseRawRequest('control', undefined)).toMatchObject({
+    const stranger = new IncomingMessage(new Socket());
+    expect(gate.authorise('control', stranger)).toMatchObject({
       challenge: 'Bearer realm="control-plane"',
     });
   });

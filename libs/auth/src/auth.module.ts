@@ -1,18 +1,58 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, DiscoveryModule } from '@nestjs/core';
-import { SERVING_AUTH } from '@smg/plugin-api';
+import { METRICS, type Metrics, RELOADABLE, SERVING_AUTH } from '@smg/plugin-api';
 import { AuthRejectionFilter } from './auth-rejection.filter';
-import { AUTH_OPTIONS } from './auth.tokens';
+import { AuthMetrics } from './auth.metrics';
+import { AUTH_OPTIONS, TOKEN_KEEPER } from './auth.tokens';
 import { type AuthOptions } from './core/auth-options';
-import { ControlPlaneAuth, ServingKeyAuth } from './core/auth-policy';
+import { ControlPlaneAuth } from './core/control-plane-auth';
+import { KeyHolder } from './core/key-set';
+import { ServingKeyAuth } from './core/serving-key-auth';
+import { JwksReloadable } from './jwks.reloadable';
+import { KeysReloadable, loadKeys } from './keys.reloadable';
 import { PlaneAudit } from './plane-audit';
 import { PlaneGate } from './plane-gate';
 import { PlaneGuard } from './plane.guard';
+import { TokenKeeper, type TokenPorts } from './token.keeper';
+
+const MAKERS: Provider[] = [
+  {
+    provide: AuthMetrics,
+    inject: [{ token: METRICS, optional: true }],
+    useFactory: (metrics: Metrics | undefined) => new AuthMetrics(metrics),
+  },
+  {
+    provide: KeyHolder,
+    inject: [AUTH_OPTIONS],
+    useFactory: async (options: AuthOptions) => new KeyHolder(await loadKeys(options)),
+  },
+  {
+    provide: SERVING_AUTH,
+    inject: [KeyHolder, AuthMetrics],
+    useFactory: (keys: KeyHolder, metrics: AuthMetrics) =>
+      new ServingKeyAuth(keys, (reason) => {
+        metrics.refused('data', reason);
+      }),
+  },
+  {
+    provide: ControlPlaneAuth,
+    inject: [KeyHolder, { token: TOKEN_KEEPER, optional: true }],
+    useFactory: (keys: KeyHolder, tokens: TokenKeeper | undefined) =>
+      new ControlPlaneAuth(keys, tokens),
+  },
+];
 
 /** Guards every route by its plane and provides SERVING_AUTH. Global. */
 @Module({})
 export class AuthModule {
-  static forRoot(options: AuthOptions): DynamicModule {
+  /** @param ports for tests. */
+  static forRoot(options: AuthOptions, ports: TokenPorts = {}): DynamicModule {
+    const { jwt } = options;
+    const hasFiles = [
+      options.apiKeyFile,
+      options.tenantApiKeysFile,
+      options.controlPlaneApiKeysFile,
+    ].some((path) => path !== undefined);
     return {
       module: AuthModule,
       global: true,
@@ -20,20 +60,20 @@ export class AuthModule {
       providers: [
         { provide: AUTH_OPTIONS, useValue: options },
         {
-          provide: SERVING_AUTH,
-          inject: [AUTH_OPTIONS],
-          useFactory: (given: AuthOptions) => new ServingKeyAuth(given),
+          provide: TOKEN_KEEPER,
+          // The holder comes first: unusable keys are reported before an issuer is waited for.
+          inject: [AuthMetrics, KeyHolder],
+          useFactory: async (metrics: AuthMetrics) =>
+            jwt === undefined ? undefined : TokenKeeper.start(jwt, metrics, ports),
         },
-        {
-          provide: ControlPlaneAuth,
-          inject: [AUTH_OPTIONS],
-          useFactory: (given: AuthOptions) => new ControlPlaneAuth(given),
-        },
+        ...MAKERS,
         PlaneGate,
         PlaneAudit,
         PlaneGuard,
         { provide: APP_GUARD, useExisting: PlaneGuard },
         { provide: APP_FILTER, useClass: AuthRejectionFilter },
+        ...(hasFiles ? RELOADABLE.provide(KeysReloadable) : []),
+        ...(jwt === undefined ? [] : RELOADABLE.provide(JwksReloadable)),
       ],
       exports: [AUTH_OPTIONS, SERVING_AUTH, ControlPlaneAuth, PlaneGate],
     };

@@ -1,9 +1,23 @@
 export { AuthModule } from './auth.module';
 export { AUTH_OPTIONS } from './auth.tokens';
-export { validateAuthOptions, type AuthOptions, type TenantKey } from './core/auth-options';
-export { ControlPlaneAuth, ServingKeyAuth, type ControlDecision } from './core/auth-policy';
+export {
+  validateAuthOptions,
+  type AuthOptions,
+  type ControlPlaneKey,
+  type JwtOptions,
+  type RoleMapping,
+  type TenantKey,
+} from './core/auth-options';
+export {
+  ControlPlaneAuth,
+  type ControlDecision,
+  type ControlMode,
+} from './core/control-plane-auth';
+export { ServingKeyAuth } from './core/serving-key-auth';
 export { type PlaneDecision, type PlaneRejection } from './core/plane-decision';
-export { PlaneGate } from './plane-gate';
+export { readSharedKeyFile } from './key-files';
+export { type TokenPorts } from './token.keeper';
+export { PlaneGate, type RequestFacts } from './plane-gate';
 export { PlaneGuard } from './plane.guard';
 export { PlaneAudit } from './plane-audit';
 export { planeOf } from './plane-of';

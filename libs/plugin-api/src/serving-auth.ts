@@ -12,6 +12,8 @@ export type ServingDecision =
 /** Decides from the Authorization header; synchronous, no I/O. Token: {@link SERVING_AUTH}. */
 export interface ServingAuth {
   decide(authorization: string | undefined): ServingDecision;
+  /** The request was refused because of this decision: the place to count. */
+  noteRefusal?(decision: ServingDecision): void;
 }
 
 /** Service token of {@link ServingAuth}; provided globally by AuthModule. */

@@ -80,6 +80,16 @@ export const ERROR_CODES = {
     'warn',
     'Workers serve this model, but none can take the request now.',
   ),
+  jwks_unavailable: entry(
+    503,
+    'warn',
+    "The token issuer's keys are too old to be trusted and cannot be fetched.",
+  ),
+  audit_unavailable: entry(
+    503,
+    'error',
+    'The record of a control call could not be made durable, and --audit-required is given.',
+  ),
   no_workers: entry(503, 'warn', 'No worker is ready.'),
   workers_filtered: entry(
     503,

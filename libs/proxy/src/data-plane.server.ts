@@ -4,7 +4,7 @@ import { type IncomingMessage, type Server, type ServerResponse } from 'node:htt
 import { type ConnectionBudget } from './connection.budget';
 import { type ClientHead } from './core/client-head';
 import { type RequestIds } from './core/request-id';
-import { replyOf } from './gateway-reply';
+import { type GatewayReply, replyOf } from './gateway-reply';
 import { InferenceExchange, type HintHeaders } from './inference.exchange';
 import { InferenceRun } from './inference.run';
 import { headOf } from './request-head';
@@ -145,7 +145,11 @@ export class DataPlaneServer {
     const { observer, now } = this.parts.services;
     const startedAt = now();
     observer.started();
-    const headers = ['allow', entry.allow, REQUEST_ID, requestId, 'content-length', '0'];
+    const refusal = entry.isPublic ? undefined : this.refusalOf(request, requestId);
+    const status = refusal?.status ?? 405;
+    const length = Buffer.byteLength(refusal?.body ?? '');
+    const headers = refusal?.headers ?? ['allow', entry.allow, REQUEST_ID, requestId];
+    headers.push('content-length', String(length));
     if (headOf(request).hasBody) headers.push('connection', 'close');
     response.on('error', ignore);
     request.on('error', ignore);
@@ -154,13 +158,23 @@ export class DataPlaneServer {
         method: request.method ?? '',
         route: entry.facts.path,
         url: request.url ?? '',
-        status: 405,
+        status,
         durationMs: now() - startedAt,
         requestId,
+        errorCode: refusal === undefined ? undefined : 'invalid_api_key',
       });
     });
-    response.writeHead(405, headers);
-    response.end();
+    response.writeHead(status, headers);
+    response.end(refusal?.body);
+  }
+
+  /** Whoever may not call a route does not learn its methods either. */
+  private refusalOf(request: IncomingMessage, requestId: string): GatewayReply | undefined {
+    const { auth } = this.parts.services;
+    const decision = auth.decide(headOf(request).authorization);
+    if (decision.allowed) return undefined;
+    auth.noteRefusal?.(decision);
+    return replyOf(new GatewayError('invalid_api_key', decision.message), requestId);
   }
 }
 
