@@ -1,4 +1,5 @@
 import {
+  type Admission,
   type CounterCell,
   type Metrics,
   type RequestRecord,
@@ -138,6 +139,7 @@ export interface BenchOptions {
   readonly aliases?: Readonly<Record<string, string>>;
   readonly interceptors?: readonly ResponseInterceptor[];
   readonly openFileLimit?: number;
+  readonly admission?: Admission;
   readonly select?: (pool: WorkerPoolView) => SelectionOutcome;
 }
 
@@ -246,11 +248,13 @@ export class Bench {
       auth: {
         decide: (value) => {
           if (keys.length === 0) return { allowed: true, consumesAuthorization: false };
-          return keys.some((key) => value === `Bearer ${key}`)
-            ? { allowed: true, consumesAuthorization: true }
+          const key = keys.find((one) => value === `Bearer ${one}`);
+          return key !== undefined
+            ? { allowed: true, consumesAuthorization: true, tenant: `auth:${key}` }
             : { allowed: false, message: 'Invalid API key' };
         },
       },
+      admission: given.admission,
       observer: {
         inFlight: 0,
         finishedTotal: 0,

@@ -4,6 +4,9 @@ import { type JsonObject } from './request-facts';
 /** Bytes of text a token stands for, roughly, in the vocabularies of today. */
 const BYTES_PER_TOKEN = 4;
 
+/** Beyond any limit; keeps what a client writes, 1e999 included, out of the arithmetic. */
+const MOST = 2 ** 32;
+
 /** Fields that limit what is generated, the one engines prefer first. */
 const LIMITS: Readonly<Partial<Record<Endpoint, readonly string[]>>> = {
   chat: ['max_completion_tokens', 'max_tokens'],
@@ -64,13 +67,13 @@ function limitOf(json: JsonObject, names: readonly string[]): number {
   for (const name of names) {
     const value = json[name];
     // What is no number is the engine's to judge.
-    if (typeof value === 'number') return value > 0 ? Math.floor(value) : 0;
+    if (typeof value === 'number') return value > 0 ? Math.min(Math.floor(value), MOST) : 0;
   }
   return 0;
 }
 
 function countOf(value: unknown): number {
-  return typeof value === 'number' && value > 1 ? Math.floor(value) : 1;
+  return typeof value === 'number' && value > 1 ? Math.min(Math.floor(value), MOST) : 1;
 }
 
 /** Prompts in a list of texts or of id lists; a list of ids is one prompt. */
