@@ -1,6 +1,6 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { type IncomingMessage } from 'node:http';
 import { type AuditEntry, type AuditLog, principalOf } from '@smg/plugin-api';
+import { REQUEST_ID } from '@smg/protocol';
 import { onResponseOver } from '@smg/proxy';
 
 /** Status of a request whose client left before it was answered. */
@@ -8,25 +8,18 @@ const CLIENT_LEFT = 499;
 /** End of the routes that pass a call on to engines: there even a GET may change something. */
 const ENGINE_ROUTE = '/engine/*';
 
-/** What the audit asks of the rest. */
-export interface AuditedRequests {
-  /** The id in the answer, the log and the call to an engine. */
-  requestIdOf(request: IncomingMessage): string;
-}
-
 /**
  * Records every call of the control plane that may change something, when it is over: whatever was
  * answered, and also when nobody waited for the answer. Calls whose credentials were refused are not
- * actions; the decision is recorded where it is taken.
+ * actions; the decision is recorded where it is taken. Comes after the observer.
  */
-export function auditControlActions(
-  fastify: FastifyInstance,
-  log: AuditLog,
-  requests: AuditedRequests,
-): void {
+export function auditControlActions(fastify: FastifyInstance, log: AuditLog): void {
   if (!log.isOn) return;
   fastify.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
     if (!request.is404 && mayChangeSomething(request)) {
+      // The observer has chosen it, for the answer, the log and the call to an engine.
+      const id = reply.getHeader(REQUEST_ID);
+      const requestId = typeof id === 'string' ? id : undefined;
       onResponseOver(request.raw, reply.raw, () => {
         const principal = principalOf(request.raw);
         if (principal === undefined) return;
@@ -40,7 +33,7 @@ export function auditControlActions(
           resource: resourceOf(request, reply),
           outcome: status < 400 ? 'success' : 'failed',
           status,
-          requestId: requests.requestIdOf(request.raw),
+          requestId,
           details: detailsOf(status, reply),
         };
         void log.record(action);
@@ -63,7 +56,7 @@ function pathOf(request: FastifyRequest): string {
 function resourceOf(request: FastifyRequest, reply: FastifyReply): string | undefined {
   const id = textOf(request.params, 'id') ?? textOf(request.query, 'selector');
   // An addition names its worker in the answer alone.
-  return id ?? /^\/workers\/(.+)$/.exec(String(reply.raw.getHeader('location') ?? ''))?.[1];
+  return id ?? /^\/workers\/(.+)$/.exec(String(reply.getHeader('location') ?? ''))?.[1];
 }
 
 function textOf(members: unknown, name: string): string | undefined {

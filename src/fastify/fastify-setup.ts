@@ -74,7 +74,7 @@ export function prepareFastify(fastify: FastifyInstance, parts: FastifyParts): v
   const unmatched = new UnmatchedRoutes(fastify, parts.planes);
   fastify.setNotFoundHandler(unmatched.answer);
   observeControlPlane(fastify, parts.observer, parts.dataPlane, isRelayed);
-  auditControlActions(fastify, parts.audit, parts.dataPlane);
+  auditControlActions(fastify, parts.audit);
   refuseUnreadableHeaders(fastify, parts.selector);
   refuseBeforeBody(fastify, parts.gate, parts.planes, unmatched);
   // Before Fastify looks at the body: it would answer 415 to a content type it cannot read.
