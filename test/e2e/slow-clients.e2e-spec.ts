@@ -3,6 +3,7 @@ import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { startGateway, type RunningGateway } from '../support/gateway';
 import { send } from '../support/http';
+import { until } from '../support/until';
 import { chat } from './support/bodies';
 import { describeLanes } from './support/lanes';
 import { statusOf } from './support/raw-client';
@@ -67,6 +68,35 @@ describeLanes('slow clients', ({ hotLane }) => {
     const { text, afterMs } = await socket.done;
     expect(statusOf(text)).toBe(408);
     expect(afterMs).toBeGreaterThanOrEqual(950);
+  });
+
+  it('[R34] 300 half requests on each plane are cut, and normal traffic does not feel them', async () => {
+    const probes = [CHAT, '/workers'].flatMap((path) =>
+      Array.from({ length: 300 }, () => {
+        const head = slowHead('Content-Length: 1000').replace(CHAT, path);
+        return trickle(gateway.port, `${head}\r\n\r\n{"model"`, 60_000);
+      }),
+    );
+    try {
+      const times: number[] = [];
+      for (let at = 0; at < 200; at += 1) {
+        const startedAt = performance.now();
+        expect((await send(`${gateway.url}${CHAT}`, { body: chat() })).status).toBe(200);
+        times.push(performance.now() - startedAt);
+      }
+      times.sort((a, b) => a - b);
+      expect(times[Math.floor(times.length * 0.99)]).toBeLessThan(250);
+      for (const { text, afterMs } of await Promise.all(probes.map(({ done }) => done))) {
+        expect(statusOf(text)).toBe(408);
+        expect(afterMs).toBeLessThan(6_000);
+      }
+      await until('none is left', async () => {
+        const page = await gateway.metrics();
+        return sample(page, 'smg_http_connections_active') === 0;
+      });
+    } finally {
+      for (const { stop } of probes) stop();
+    }
   });
 
   it('[#81] an aborted upload reaches no engine, and no worker is blamed', async () => {

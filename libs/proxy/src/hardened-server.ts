@@ -112,6 +112,9 @@ const STATUS_LINES: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
+/** Connections that end with the answer they wait for; each further piece of garbage is an error again. */
+const ending = new WeakSet<Duplex>();
+
 const RESPONSE = Symbol('smg.response');
 type Answered = IncomingMessage & { [RESPONSE]?: ServerResponse };
 
@@ -127,6 +130,11 @@ function answerParserError(error: Error & { code?: string }, stream: Duplex): vo
     socket.destroy();
     return;
   }
+  const owed = owedAnswer(socket);
+  if (owed !== undefined) {
+    endAfter(owed, socket);
+    return;
+  }
   // The broken message may have its answer already, a 401 say: it gets no second one.
   const isAnswered = answerOf(socket)?.headersSent === true;
   if (isAnswered || socket._httpMessage?.headersSent === true) {
@@ -139,6 +147,24 @@ function answerParserError(error: Error & { code?: string }, stream: Duplex): vo
   const line = STATUS_LINES[error.code ?? ''] ?? '400 Bad Request';
   socket.end(`HTTP/1.1 ${line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   closeSoon(socket);
+}
+
+/** The answer to a sound message, complete before the broken one began, that is not sent yet. */
+function owedAnswer(socket: ServerSocket): ServerResponse | undefined {
+  const last = socket.parser?.incoming ?? undefined;
+  const response = last?.complete === true ? last[RESPONSE] : undefined;
+  return response?.writableFinished === false ? response : undefined;
+}
+
+/** What was asked in good order is answered; then the connection ends, and nothing more is read from it. */
+function endAfter(response: ServerResponse, socket: ServerSocket): void {
+  if (ending.has(socket)) return;
+  ending.add(socket);
+  if (!response.headersSent) response.shouldKeepAlive = false;
+  response.once('finish', () => {
+    socket.end();
+    closeSoon(socket);
+  });
 }
 
 /** The response of the message that was being read when the parser gave up. */

@@ -1,6 +1,9 @@
 /** Longest Content-Length that is still an exact integer with room to add. */
 const CONTENT_LENGTH = /^\d{1,15}$/;
 
+/** What neither a name nor an address nor a port has; a comma would be two Hosts in one. */
+const NO_HOST = /[\s,/?#@\\]/;
+
 /** Collects the few headers a head is judged by. */
 class FramingFields {
   length: string | undefined;
@@ -24,6 +27,7 @@ class FramingFields {
         break;
       case 'host':
         this.hosts += 1;
+        if (NO_HOST.test(value)) this.defect = 'Host is no host';
         break;
       case 'authorization':
         this.authorization ??= value;
