@@ -10,6 +10,8 @@ async function main(argv: readonly string[]): Promise<number | undefined> {
       return (await import('./cli/mock-engine.command.js')).mockEngine(argv.slice(1));
     case 'config-docs':
       return (await import('./cli/config-docs.command.js')).writeConfigDocs();
+    case 'openapi':
+      return (await import('./cli/openapi.command.js')).writeOpenApi(argv.slice(1));
     default:
       return launch(argv, process);
   }

@@ -35,8 +35,9 @@ export function buildDocument(app: INestApplication): OpenAPIObject {
     );
   const document = SwaggerModule.createDocument(app, builder.build(), {
     operationIdFactory: (controller, method) => operationIdOf(controller, method),
+    autoTagControllers: false,
   });
-  addPlanes(document, planesOfRoutes(app));
+  addPlanes(document, planesOfRoutes(app).declared);
   document.tags = usedTags(document);
   document.paths = sortedPaths(document);
   return document;

@@ -8,7 +8,6 @@ import { UI_FILES, type UiFile, UiFiles } from './ui-files';
 
 /** `/openapi.json` and Swagger UI at `/docs`, under the guard of every control route. */
 @ControlPlane()
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
 @DescribedBy(() => (require('./docs.description') as typeof Description).DOCS_DESCRIPTION)
 @Controller()
 export class DocsController {
@@ -57,7 +56,7 @@ function isFresh(request: FastifyRequest, reply: FastifyReply, etag: string): bo
     .header('x-content-type-options', 'nosniff')
     .header('cross-origin-resource-policy', 'same-origin');
   const known = request.headers['if-none-match'];
-  if (known === undefined || !known.split(',').some((tag) => tag.trim() === etag)) return false;
+  if (known?.split(',').some((tag) => tag.trim() === etag) !== true) return false;
   void reply.code(304).send();
   return true;
 }

@@ -120,7 +120,7 @@ describe('command line: what cannot be understood', () => {
     ],
     [
       ['serve'],
-      'error: serve: unknown command; the commands are launch, start, mock-engine, config-docs; --help explains',
+      'error: serve: unknown command; the commands are launch, start, mock-engine, config-docs, openapi; --help explains',
     ],
   ])('%j', (argv, line) => {
     expect(errors(argv)).toContain(line);

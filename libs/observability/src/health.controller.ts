@@ -18,7 +18,6 @@ const TEXT = 'text/plain; charset=utf-8';
 const OK = 'OK';
 
 /** Probes of the main listener; the answers are the same on `--health-check-port`. */
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
 @DescribedBy(() => (require('./docs/health.description') as typeof Description).HEALTH_DESCRIPTION)
 @Controller()
 @Public()

@@ -21,7 +21,6 @@ export interface RawReply {
  * Declares the inference routes: path, plane, interceptors. The data plane reads these decorators at
  * boot and serves the routes itself; the methods run only with `--hot-lane off`.
  */
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
 @DescribedBy(
   () => (require('./docs/inference.description') as typeof Description).INFERENCE_DESCRIPTION,
 )

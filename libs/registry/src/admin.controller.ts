@@ -7,7 +7,6 @@ import { WorkerRegistry } from './worker.registry';
 
 /** Orders to the whole fleet. Law: SMG contract 2.6. */
 @ControlPlane()
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
 @DescribedBy(() => (require('./docs/admin.description') as typeof Description).ADMIN_DESCRIPTION)
 @Controller()
 export class AdminController {

@@ -13,7 +13,6 @@ interface ModelEntry {
 
 /** GET `/v1/models`: the distinct model ids of the registered workers. Law: SMG contract 2.5. */
 @Public()
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
 @DescribedBy(() => (require('./docs/models.description') as typeof Description).MODELS_DESCRIPTION)
 @Controller('v1/models')
 export class ModelsController {

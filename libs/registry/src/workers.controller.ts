@@ -42,7 +42,6 @@ interface WorkerList {
 /** `/workers`. Law: SMG contract 3.2. Where an id stands, a percent-encoded URL may stand as well. */
 @ControlPlane()
 @UseFilters(new WorkerApiFilter())
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
 @DescribedBy(
   () => (require('./docs/workers.description') as typeof Description).WORKERS_DESCRIPTION,
 )

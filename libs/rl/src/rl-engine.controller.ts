@@ -23,7 +23,6 @@ import {
 } from './rl.http';
 
 /** Calls engines in their own words: one by id, or all that match. Law: SMG RL contract 2.2 and 2.3. */
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
 @DescribedBy(
   () => (require('./docs/rl-engine.description') as typeof Description).RL_ENGINE_DESCRIPTION,
 )

@@ -10,7 +10,6 @@ import { RlErrorFilter } from './rl-error.filter';
 import { queryOf, type RlRequest } from './rl.http';
 
 /** `/v1/rl/version` and `/v1/rl/state`: a write for every engine that matches. Law: SMG RL contract 2.4. */
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
 @DescribedBy(
   () => (require('./docs/rl-fleet.description') as typeof Description).RL_FLEET_DESCRIPTION,
 )

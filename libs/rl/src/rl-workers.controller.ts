@@ -10,7 +10,6 @@ import { RlErrorFilter } from './rl-error.filter';
 import { type RlRequest } from './rl.http';
 
 /** `/v1/rl/workers`: what the engines are and hold. Law: SMG RL contract 2.1 and 2.4. */
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would be read in every process
 @DescribedBy(
   () => (require('./docs/rl-workers.description') as typeof Description).RL_WORKERS_DESCRIPTION,
 )

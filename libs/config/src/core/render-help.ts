@@ -10,6 +10,7 @@ Commands:
   launch, start    Run the gateway (also what happens without a command)
   mock-engine      Run a mock engine to try the gateway with
   config-docs      Render the reference of every option
+  openapi          Write docs/openapi.json
 
 Flags take the forms --flag value and --flag=value. Flags win over environment
 variables, those over the config file, that over the defaults.`;

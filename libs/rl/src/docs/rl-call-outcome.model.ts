@@ -1,5 +1,12 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 
+const JSON_VALUES = [
+  { type: 'object', additionalProperties: true },
+  { type: 'string' },
+  { type: 'number' },
+  { type: 'boolean' },
+];
+
 /** What one engine answered; the HTTP status of R3 is the engine's. */
 @ApiSchema({ name: 'RlCallOutcome' })
 export class RlCallOutcomeModel {
@@ -16,13 +23,7 @@ export class RlCallOutcomeModel {
   readonly latency_ms!: number;
   @ApiProperty({
     description: "The engine's body: JSON when it is JSON, otherwise text.",
-    oneOf: [
-      { type: 'object' },
-      { type: 'array', items: {} },
-      { type: 'string' },
-      { type: 'number' },
-      { type: 'boolean' },
-    ],
+    oneOf: [...JSON_VALUES, { type: 'array', items: { oneOf: JSON_VALUES } }],
     nullable: true,
   })
   readonly body!: unknown;

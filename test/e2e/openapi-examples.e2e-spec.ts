@@ -1,0 +1,121 @@
+import { MockEngine } from '@smg/testing';
+import { startGateway, type RunningGateway } from '../support/gateway';
+import { send } from '../support/http';
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- JSON of any shape
+type Json = Record<string, any>;
+
+/** One request as a reader of the document would send it. */
+interface Try {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly parameters: readonly Json[];
+  readonly body: unknown;
+  readonly documented: readonly string[];
+}
+
+/** Every operation with each of its examples. */
+function triesOf(document: Json): Try[] {
+  return Object.entries<Json>(document['paths']).flatMap(([path, item]) =>
+    Object.entries<Json>(item).flatMap(([method, operation]) => {
+      const content = operation['requestBody']?.content['application/json'];
+      const bodies: [string, unknown][] =
+        content === undefined
+          ? [['', undefined]]
+          : Object.entries<Json>(content.examples).map(([name, it]) => [name, it['value']]);
+      return bodies.map(([example, body]) => ({
+        name: `${method.toUpperCase()} ${path} ${example}`.trim(),
+        method: method.toUpperCase(),
+        path,
+        parameters: operation['parameters'] ?? [],
+        body,
+        documented: Object.keys(operation['responses']),
+      }));
+    }),
+  );
+}
+
+describe('the examples of the OpenAPI document', () => {
+  let engines: MockEngine[];
+  let gateway: RunningGateway;
+  let document: Json;
+  let ids: Record<string, string>;
+
+  beforeAll(async () => {
+    engines = [await new MockEngine({}).start(), await new MockEngine({}).start()];
+    gateway = await startGateway({ rl: { enabled: true } }, { engines });
+    document = (await send(`${gateway.url}/openapi.json`)).json;
+    const { workers } = (await send(`${gateway.url}/workers`)).json;
+    ids = { uuid: workers[0].id, url: workers[1].url };
+  });
+  afterAll(async () => {
+    await gateway.close();
+    for (const engine of engines) await engine.stop();
+  });
+
+  /** A worker that exists, in the place of the one of the example. */
+  const valueOf = (parameter: Json): string => {
+    const { name, schema } = parameter as { name: string; schema: Json };
+    if (name !== 'id') return String(schema['example']);
+    return (schema['format'] === 'uuid' ? ids['uuid'] : ids['url']) ?? '';
+  };
+
+  const sendTry = async ({ method, path, parameters, body }: Try): Promise<number> => {
+    let target = path;
+    const query = new URLSearchParams();
+    for (const parameter of parameters) {
+      if (parameter['in'] === 'path') {
+        target = target.replace(
+          `{${String(parameter['name'])}}`,
+          encodeURIComponent(valueOf(parameter)),
+        );
+      }
+      if (parameter['in'] === 'query' && parameter['required'] === true) {
+        query.set(parameter['name'], valueOf(parameter));
+      }
+    }
+    const url = `${gateway.url}${target}${query.size > 0 ? `?${query.toString()}` : ''}`;
+    // A replaced worker keeps its URL.
+    const own = method === 'PUT' ? { ...(body as Json), url: ids['url'] } : body;
+    const answer = await send(url, { method, ...(own === undefined ? {} : { body: own }) });
+    return answer.status;
+  };
+
+  /** Every engine takes requests again, whatever an example before did. */
+  const wakeEngines = async (): Promise<void> => {
+    const selector = 'selector=engine%3Dsglang';
+    await send(`${gateway.url}/v1/rl/engine/continue_generation?${selector}`, { body: {} });
+    await send(`${gateway.url}/v1/rl/state?${selector}`, { body: { control: 'active' } });
+  };
+
+  it('work when pasted: each gets a success that is documented', async () => {
+    const found: string[] = [];
+    const order = (it: Try): number => (it.method === 'DELETE' ? 2 : it.body === undefined ? 0 : 1);
+    const tries = triesOf(document).sort((one, other) => order(one) - order(other));
+    for (const it of tries) {
+      if (!it.path.startsWith('/v1/rl')) await wakeEngines();
+      const status = await sendTry(it);
+      if (status < 200 || status > 299) found.push(`${it.name}: ${status}`);
+      if (!it.documented.includes(String(status))) found.push(`${it.name}: ${status} undocumented`);
+    }
+    expect(found).toEqual([]);
+    expect(tries.length).toBeGreaterThan(40);
+  }, 60_000);
+
+  it('fail as documented where there is no such worker', async () => {
+    const found: string[] = [];
+    for (const it of triesOf(document)) {
+      if (!it.path.includes('{id}')) continue;
+      const path = it.path
+        .replace('{id}', '00000000-0000-7000-8000-000000000000')
+        .replace('{path}', 'server_info');
+      const answer = await send(gateway.url + path, {
+        method: it.method,
+        ...(it.body === undefined ? {} : { body: it.body }),
+      });
+      if (answer.status !== 404 || !it.documented.includes('404')) found.push(it.name);
+    }
+    expect(found).toEqual([]);
+  });
+});
