@@ -21,6 +21,8 @@ export interface RoutingPolicy {
   select(candidates: readonly WorkerView[], context: SelectionContext): WorkerView | undefined;
   /** The target-worker header was honoured, or refused, in place of asking `select`; for counting. */
   onTargetWorker?(isServed: boolean): void;
+  /** No worker was available, so `select` is not asked; for counting. */
+  onNobody?(): void;
   /** A worker of a model this policy serves appeared (also for those present at creation). */
   addWorker?(worker: WorkerView): void;
   /** A worker left: forget everything about it. */

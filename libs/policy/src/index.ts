@@ -5,4 +5,5 @@ export { PolicyRegistry } from './policy.registry';
 export { WorkerSelector } from './worker.selector';
 export { isAllFiltered, type AllFiltered } from './core/all-filtered';
 export { LabelFilter } from './core/label-filter';
-export { DEFAULT_POLICY_PARAMETERS } from './core/default-parameters';
+export { DEFAULT_POLICY_PARAMETERS, NO_LOADS } from './core/default-parameters';
+export { chooseRank, estimateTokens, RankBalancer, type SentTokens } from './core/rank-choice';

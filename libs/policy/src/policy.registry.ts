@@ -4,19 +4,25 @@ import {
   Logger,
   type OnModuleDestroy,
   type OnModuleInit,
+  Optional,
 } from '@nestjs/common';
 import {
   ROUTING_POLICY,
   WORKER_DIRECTORY,
   WORKER_EVENTS,
+  WORKER_LOADS,
   type RoutingPolicy,
   type RoutingPolicyFactory,
+  type RoutingPolicyParameters,
+  type SelectionLeg,
   type WorkerDirectory,
   type WorkerEvent,
   type WorkerEvents,
+  type WorkerLoads,
 } from '@smg/plugin-api';
 import { ExtensionCollector } from '@smg/plugin-host';
 import { DEFAULT_POLICY_PARAMETERS } from './core/default-parameters';
+import { LegPolicies } from './core/leg-policies';
 import { ModelPolicies } from './core/model-policies';
 import { POLICY_OPTIONS, type PolicyOptions } from './policy-options';
 
@@ -24,8 +30,9 @@ import { POLICY_OPTIONS, type PolicyOptions } from './policy-options';
 @Injectable()
 export class PolicyRegistry implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger(PolicyRegistry.name);
+  private readonly parameters: RoutingPolicyParameters;
   private factories: ReadonlyMap<string, RoutingPolicyFactory> = new Map();
-  private models: ModelPolicies | undefined;
+  private legs: LegPolicies | undefined;
   private unsubscribe: (() => void) | undefined;
 
   constructor(
@@ -33,40 +40,57 @@ export class PolicyRegistry implements OnModuleInit, OnModuleDestroy {
     @Inject(POLICY_OPTIONS) private readonly options: PolicyOptions,
     @Inject(WORKER_DIRECTORY) private readonly directory: WorkerDirectory,
     @Inject(WORKER_EVENTS) private readonly events: WorkerEvents,
-  ) {}
+    @Optional() @Inject(WORKER_LOADS) loads?: WorkerLoads,
+  ) {
+    const { parameters } = options;
+    this.parameters = loads === undefined ? parameters : { ...parameters, loads };
+  }
 
   onModuleInit(): void {
     const factories = this.collector.collect(ROUTING_POLICY);
     factories.forEach(assertUsable);
     this.factories = new Map(factories.map((factory) => [factory.name, factory]));
-    const { policy, parameters } = this.options;
-    const factory = this.factories.get(policy);
-    if (factory === undefined) {
-      const known = [...this.factories.keys()].sort().join(', ');
-      throw new Error(`unknown policy '${policy}'; known policies: ${known}`);
-    }
-    const models = new ModelPolicies(factory.create(parameters), (name, model) =>
-      this.createHinted(name, model),
-    );
-    this.models = models;
+    const { policy, prefillPolicy = policy, decodePolicy = policy } = this.options;
+    const regular = this.factoryOf(policy);
+    const prefill = this.factoryOf(prefillPolicy);
+    const decode = this.factoryOf(decodePolicy);
+    const legs = new LegPolicies({
+      regular: () =>
+        new ModelPolicies(regular.create(this.parameters), (name, model) =>
+          this.createHinted(name, model),
+        ),
+      prefill: () => new ModelPolicies(prefill.create(this.parameters)),
+      decode: () => new ModelPolicies(decode.create(this.parameters)),
+    });
+    this.legs = legs;
     // Subscribed first, then read: a worker that arrives in between is seen twice, never missed.
     this.unsubscribe = this.events.subscribe((event) => {
-      apply(models, event);
+      apply(legs, event);
     });
-    for (const worker of this.directory.all()) models.join(worker);
+    for (const worker of this.directory.all()) legs.join(worker);
     this.logger.log(`default policy: ${policy}`);
   }
 
   onModuleDestroy(): void {
     this.unsubscribe?.();
     this.unsubscribe = undefined;
-    this.models?.dispose();
+    this.legs?.dispose();
   }
 
-  /** The policy that serves `model` (canonical id, or `unknown` for the pool of all). */
-  policyFor(model: string): RoutingPolicy {
-    if (this.models === undefined) throw new Error('policies are not ready before the start');
-    return this.models.policyFor(model);
+  /**
+   * The policy that serves `model` (canonical id, or `unknown` for the pool of all). A leg of a pair
+   * has one policy for all models.
+   */
+  policyFor(model: string, leg: SelectionLeg = 'regular'): RoutingPolicy {
+    if (this.legs === undefined) throw new Error('policies are not ready before the start');
+    return this.legs.of(leg).policyFor(model);
+  }
+
+  private factoryOf(name: string): RoutingPolicyFactory {
+    const factory = this.factories.get(name);
+    if (factory !== undefined) return factory;
+    const known = [...this.factories.keys()].sort().join(', ');
+    throw new Error(`unknown policy '${name}'; known policies: ${known}`);
   }
 
   /** A policy that a worker's label asked for; undefined leaves the model with the default. */
@@ -79,10 +103,10 @@ export class PolicyRegistry implements OnModuleInit, OnModuleDestroy {
       );
       return undefined;
     }
-    const own = this.options.parameters;
-    return factory.create(
-      name === this.options.policy ? own : { ...DEFAULT_POLICY_PARAMETERS, random: own.random },
-    );
+    const own = this.parameters;
+    if (name === this.options.policy) return factory.create(own);
+    const { random, loads } = own;
+    return factory.create({ ...DEFAULT_POLICY_PARAMETERS, random, loads });
   }
 }
 
@@ -92,17 +116,17 @@ function assertUsable(factory: RoutingPolicyFactory): void {
   }
 }
 
-function apply(models: ModelPolicies, event: WorkerEvent): void {
+function apply(legs: LegPolicies, event: WorkerEvent): void {
   switch (event.kind) {
     case 'registered':
     case 'replaced':
-      models.join(event.worker);
+      legs.join(event.worker);
       return;
     case 'removed':
-      models.leave(event.worker);
+      legs.leave(event.worker);
       return;
     case 'weights_changed':
-      models.reset(event.baseUrl);
+      legs.reset(event.baseUrl);
       return;
     case 'status_changed':
       return;

@@ -352,7 +352,7 @@ describe('PolicyRegistry', () => {
 
   it('names the known policies when the default is unknown', async () => {
     await expect(boot([], { policy: 'nope' })).rejects.toThrow(
-      "unknown policy 'nope'; known policies: cache_aware, passthrough, power_of_two, random, round_robin",
+      "unknown policy 'nope'; known policies: bucket, cache_aware, consistent_hashing, least_load, manual, passthrough, power_of_two, prefix_hash, random, round_robin",
     );
   });
 

@@ -1,40 +1,11 @@
 import { fakeContext, fakeWorkers, policyParameters, type FakeWorker } from '@smg/testing';
 import { type RoutingPolicyParameters } from '@smg/plugin-api';
 import { CacheAwarePolicy } from './cache-aware.policy';
-import { type Timers } from './timers';
-
-class FakeTimers implements Timers {
-  time = 0;
-  stopped = 0;
-  readonly waiting: (() => void)[] = [];
-  tick: (() => void) | undefined;
-  intervalMs = 0;
-
-  now() {
-    return this.time;
-  }
-
-  every(ms: number, work: () => void) {
-    this.intervalMs = ms;
-    this.tick = work;
-    return () => {
-      this.stopped++;
-      this.tick = undefined;
-    };
-  }
-
-  soon(work: () => void) {
-    this.waiting.push(work);
-  }
-
-  settle() {
-    for (let work = this.waiting.shift(); work !== undefined; work = this.waiting.shift()) work();
-  }
-}
+import { FakeTimers } from '../../test/fake-timers';
 
 function setUp(count: number, more: Partial<RoutingPolicyParameters> = {}) {
   const timers = new FakeTimers();
-  const policy = new CacheAwarePolicy(policyParameters(more), timers);
+  const policy = new CacheAwarePolicy(policyParameters(more), { timers });
   const workers = fakeWorkers(count, { modelId: 'm' });
   for (const worker of workers) policy.addWorker(worker);
   const ask = (text: string, candidates: readonly FakeWorker[] = workers) =>
@@ -121,20 +92,26 @@ describe('cache_aware', () => {
     expect(ask('hello there')).toBe(0);
   });
 
+  const ids = (length: number, from = 1000) => Array.from({ length }, (_, i) => from + i);
+
   it('matches by token ids, whatever the text, when there are some', () => {
     const { policy, workers } = setUp(2);
-    const hinted = (text: string) => fakeContext({ text, tokens: [1001, 1002, 1003] });
-    expect(policy.select(workers, hinted('alpha'))).toBe(workers[0]);
-    expect(policy.select(workers, hinted('bravo'))).toBe(workers[0]);
+    const hinted = (text: string) => fakeContext({ text, tokens: ids(32) });
+    for (const text of ['alpha', 'bravo', 'charlie', 'delta', 'echo', 'foxtrot']) {
+      expect(policy.select(workers, hinted(text))).toBe(workers[0]);
+    }
     expect(policy.select(workers, fakeContext({ text: 'alpha', tokens: [] }))).toBe(workers[1]);
   });
 
-  it('matches token ids without a text', () => {
-    const { policy, workers } = setUp(2);
-    const ids = (...tokens: number[]) => fakeContext({ tokens });
-    expect(policy.select(workers, ids(1001, 1002, 1003))).toBe(workers[0]);
-    expect(policy.select(workers, ids(77))).toBe(workers[1]);
-    expect(policy.select(workers, ids(1001, 1002, 1003, 1004))).toBe(workers[0]);
+  it('matches whole pages of token ids; less than a page matches nothing', () => {
+    const { policy, workers } = setUp(2, { blockSize: 4, cacheThreshold: 0.5 });
+    const ask = (...tokens: number[]) =>
+      workers.indexOf(policy.select(workers, fakeContext({ tokens })) as FakeWorker);
+    expect(ask(...ids(8))).toBe(0);
+    // Four of seven, more than half; four of eight are not.
+    expect(ask(...ids(7).slice(0, 6), 7)).toBe(0);
+    expect(ask(...ids(4), 7, 7, 7, 7)).toBe(1);
+    expect([ask(1, 2, 3), ask(1, 2, 3), ask(1, 2, 3)]).toEqual([1, 0, 1]);
   });
 
   it('picks at random, and learns nothing, for a model it has no tree of', () => {
@@ -147,7 +124,7 @@ describe('cache_aware', () => {
     const { ask, timers } = setUp(2, { maxTreeSize: 20, evictionIntervalSecs: 7 });
     expect(timers.intervalMs).toBe(7_000);
     expect([ask('aaaaaaaaaaaa'), ask('aaaaaaaaaaaa'), ask('bbbbbbbbbbbb')]).toEqual([0, 0, 1]);
-    timers.tick?.();
+    timers.tick();
     // No hit any more, so the worker that served fewer gets it.
     expect(ask('aaaaaaaaaaaa')).toBe(1);
   });
@@ -156,7 +133,7 @@ describe('cache_aware', () => {
     const { ask, timers } = setUp(2, { maxPrefixIdleSecs: 60 });
     expect([ask('aaaaaaaaaaaa'), ask('aaaaaaaaaaaa'), ask('bbbbbbbbbbbb')]).toEqual([0, 0, 1]);
     timers.time = 61_000;
-    timers.tick?.();
+    timers.tick();
     expect(ask('aaaaaaaaaaaa')).toBe(1);
   });
 
@@ -183,6 +160,6 @@ describe('cache_aware', () => {
     const { policy, timers } = setUp(1);
     policy.dispose();
     expect(timers.stopped).toBe(1);
-    expect(timers.tick).toBeUndefined();
+    expect(timers.open).toBe(0);
   });
 });

@@ -29,7 +29,7 @@ export class ModelPolicies {
 
   constructor(
     private readonly shared: RoutingPolicy,
-    private readonly createHinted: CreateHintedPolicy,
+    private readonly createHinted: CreateHintedPolicy = () => undefined,
   ) {}
 
   policyFor(model: string): RoutingPolicy {
@@ -42,7 +42,9 @@ export class ModelPolicies {
     const member = this.members.get(worker.id);
     if (member !== undefined) {
       if (member.modelId === worker.modelId) {
+        const isSame = member.worker === worker;
         member.worker = worker;
+        if (!isSame) this.tellOf(worker, this.models.get(worker.modelId));
         return;
       }
       this.leave(member.worker);
@@ -50,7 +52,7 @@ export class ModelPolicies {
     const model = this.models.get(worker.modelId) ?? this.open(worker);
     model.workers++;
     this.members.set(worker.id, { worker, modelId: worker.modelId });
-    (model.policy ?? this.shared).addWorker?.(worker);
+    this.tellOf(worker, model);
   }
 
   leave(worker: WorkerView): void {
@@ -60,7 +62,6 @@ export class ModelPolicies {
     const model = this.models.get(member.modelId);
     if (model === undefined) return;
     model.policy?.removeWorker?.(worker);
-    // The pool of all models is routed by the default policy, so it may know the worker too.
     this.shared.removeWorker?.(worker);
     if (--model.workers > 0) return;
     this.models.delete(member.modelId);
@@ -84,6 +85,12 @@ export class ModelPolicies {
     this.models.clear();
     this.members.clear();
     this.hinted = 0;
+  }
+
+  /** The pool of all models is routed by the default policy, so it knows every worker. */
+  private tellOf(worker: WorkerView, model: Model | undefined): void {
+    model?.policy?.addWorker?.(worker);
+    this.shared.addWorker?.(worker);
   }
 
   private open(worker: WorkerView): Model {

@@ -2,13 +2,21 @@ import {
   describeRoutingPolicy,
   fakeContext,
   fakeWorkers,
+  FakeMetrics,
   policyParameters,
   type FakeWorker,
 } from '@smg/testing';
 import { type RoutingPolicy } from '@smg/plugin-api';
+import { createHashes, type Hashes } from '@smg/kv-index';
+import { BucketFactory } from './bucket.policy';
 import { CacheAwareFactory } from './cache-aware.policy';
+import { ConsistentHashingFactory, hashingBranches } from './consistent-hashing.policy';
+import { KeyMetrics } from './key-metrics';
+import { LeastLoadFactory } from './least-load.policy';
+import { ManualFactory } from './manual.policy';
 import { PassthroughFactory } from './passthrough.policy';
 import { PowerOfTwoFactory, PowerOfTwoPolicy } from './power-of-two.policy';
+import { PrefixHashFactory, prefixBranches } from './prefix-hash.policy';
 import { RandomFactory, RandomPolicy } from './random.policy';
 import { RoundRobinFactory } from './round-robin.policy';
 
@@ -17,6 +25,27 @@ describeRoutingPolicy('random', () => new RandomFactory());
 describeRoutingPolicy('passthrough', () => new PassthroughFactory());
 describeRoutingPolicy('power_of_two', () => new PowerOfTwoFactory());
 describeRoutingPolicy('cache_aware', () => new CacheAwareFactory());
+describeRoutingPolicy(
+  'cache_aware with a hash index',
+  () => new CacheAwareFactory({ hashes }),
+  () => policyParameters({ cacheIndex: 'hash', cacheBoundaries: [16, 64, 256] }),
+);
+describeRoutingPolicy('least_load', () => new LeastLoadFactory());
+describeRoutingPolicy('bucket', () => new BucketFactory());
+describeRoutingPolicy('manual', () => new ManualFactory(new KeyMetrics(new FakeMetrics())));
+describeRoutingPolicy(
+  'consistent_hashing',
+  () => new ConsistentHashingFactory(hashes, hashingBranches(new FakeMetrics())),
+);
+describeRoutingPolicy(
+  'prefix_hash',
+  () => new PrefixHashFactory(hashes, prefixBranches(new FakeMetrics())),
+);
+
+let hashes: Hashes;
+beforeAll(async () => {
+  hashes = await createHashes();
+});
 
 const context = fakeContext();
 const picks = (policy: RoutingPolicy, workers: readonly FakeWorker[], count: number) =>

@@ -1,3 +1,6 @@
+/** `setInterval` takes no more milliseconds than this. */
+export const MAX_TIMER_MS = 2_147_483_647;
+
 /** Passing of time, as policies use it; tests drive their own. */
 export interface Timers {
   /** Milliseconds, never going back. */
