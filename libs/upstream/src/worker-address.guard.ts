@@ -1,7 +1,13 @@
 import { Inject, Injectable, Logger, Optional } from '@nestjs/common';
 import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { METRICS, type CounterCell, type Metrics, type WorkerAddresses } from '@smg/plugin-api';
+import {
+  METRICS,
+  type CounterCell,
+  type MetricFamily,
+  type Metrics,
+  type WorkerAddresses,
+} from '@smg/plugin-api';
 import { AddressRefused } from './core/address-refused';
 import { AddressRules } from './core/address-rules';
 import { hostOf, resolvable } from './core/url-host';
@@ -20,8 +26,7 @@ export class WorkerAddressGuard implements WorkerAddresses {
   private readonly log = new Logger('upstream');
   private readonly rules: AddressRules;
   private readonly resolve: LookupFunction;
-  private readonly atRegistration: CounterCell | undefined;
-  private readonly atConnect: CounterCell | undefined;
+  private readonly refusals: MetricFamily<CounterCell> | undefined;
   private readonly logged = new Map<string, number>();
 
   constructor(
@@ -30,13 +35,11 @@ export class WorkerAddressGuard implements WorkerAddresses {
   ) {
     this.rules = new AddressRules(options.allowCidrs, options.denyCidrs);
     this.resolve = options.lookup ?? systemResolver;
-    const refusals = metrics?.counter({
+    this.refusals = metrics?.counter({
       name: 'smg_worker_address_refusals_total',
       help: 'Worker addresses refused, when a worker registers or when a connection is made.',
       labels: ['stage'],
     });
-    this.atRegistration = refusals?.cell('registration');
-    this.atConnect = refusals?.cell('connect');
   }
 
   refusalOf(url: string): string | undefined {
@@ -94,7 +97,7 @@ export class WorkerAddressGuard implements WorkerAddresses {
   private refusalAtRegistration(host: string, address: string): string | undefined {
     const why = this.rules.refusalOf(address);
     if (why === undefined) return undefined;
-    this.atRegistration?.inc();
+    this.refusals?.cell('registration').inc();
     return host === address
       ? `no worker may be at ${address}: ${why}`
       : `no worker may be at ${host}, which resolves to ${address}: ${why}`;
@@ -103,7 +106,7 @@ export class WorkerAddressGuard implements WorkerAddresses {
   private refusalAtConnect(host: string, address: string): AddressRefused | undefined {
     const why = this.rules.refusalOf(address);
     if (why === undefined) return undefined;
-    this.atConnect?.inc();
+    this.refusals?.cell('connect').inc();
     const text = `not connected to ${host === address ? host : `${host} at ${address}`}: ${why}`;
     if (this.isNews(host)) this.log.warn(text);
     return new AddressRefused(text);
