@@ -4,6 +4,7 @@ import {
   type WorkerCall,
   type WorkerCallFailure,
 } from '@smg/plugin-api';
+import { callName } from './core/call-name';
 import { type UpstreamFailure } from './core/upstream-failure';
 import {
   type UpstreamCall,
@@ -68,9 +69,8 @@ export class BufferedCall implements UpstreamHandler {
 
   onError(failure: UpstreamFailure): void {
     if (!this.finish()) return;
-    const { method, path } = this.order;
     this.reject(
-      new WorkerCallError(failureOf(failure), `${method} ${path}: ${failure.message}`, {
+      new WorkerCallError(failureOf(failure), `${callName(this.order)}: ${failure.message}`, {
         cause: failure.cause,
       }),
     );
@@ -79,16 +79,14 @@ export class BufferedCall implements UpstreamHandler {
   private readonly onDeadline = (): void => {
     if (!this.finish()) return;
     this.call?.abort();
-    const { method, path, timeoutMs } = this.order;
-    this.reject(new WorkerCallError('timeout', `${method} ${path}: no answer in ${timeoutMs} ms`));
+    const why = `${callName(this.order)}: no answer in ${this.order.timeoutMs} ms`;
+    this.reject(new WorkerCallError('timeout', why));
   };
 
   private readonly onAbort = (): void => {
     if (!this.finish()) return;
     this.call?.abort();
-    this.reject(
-      new WorkerCallError('aborted', `${this.order.method} ${this.order.path}: call aborted`),
-    );
+    this.reject(new WorkerCallError('aborted', `${callName(this.order)}: call aborted`));
   };
 
   private finish(): boolean {

@@ -5,6 +5,7 @@ import {
   type WorkerCall,
   type WorkerCaller,
 } from '@smg/plugin-api';
+import { callName } from './core/call-name';
 import { BufferedCall } from './buffered.call';
 import { UPSTREAM_TRANSPORT, type UpstreamTransport } from './upstream.transport';
 
@@ -36,7 +37,7 @@ export class UndiciWorkerCaller implements WorkerCaller {
     return new Promise((resolve, reject) => {
       const headers = controlHeaders(order);
       if (headers === undefined) {
-        reject(new WorkerCallError('unreachable', `${order.method} ${order.path}: illegal header`));
+        reject(new WorkerCallError('unreachable', `${callName(order)}: illegal header`));
         return;
       }
       const repeatable = order.method === 'GET' || order.method === 'HEAD';
