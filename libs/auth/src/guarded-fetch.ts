@@ -3,6 +3,7 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import { request as httpsRequest } from 'node:https';
 import { type LookupFunction } from 'node:net';
 import { JwksError } from './core/jwks-cache';
+import { systemCodeOf } from './core/system-code';
 import { hostOf, refusalOfAddress, refusalOfUrl } from './core/remote-address';
 
 /** Bytes of a document. */
@@ -48,15 +49,12 @@ export function guardedFetch(options: GuardedFetchOptions = {}): FetchJson {
       if (deadline.aborted) {
         throw new JwksError('timeout', `${url.host}: no answer within ${deadlineMs} ms`);
       }
-      throw new JwksError('unreachable', `${url.host}: ${codeOf(error)}`);
+      throw new JwksError(
+        'unreachable',
+        `${url.host}: ${systemCodeOf(error) ?? 'the connection failed'}`,
+      );
     }
   };
-}
-
-/** The code of a system error; its text may hold what the other side wrote. */
-function codeOf(error: unknown): string {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : 'the connection failed';
 }
 
 function guardedLookup(resolve: Resolver): LookupFunction {
@@ -97,10 +95,12 @@ function get(url: URL, lookup: LookupFunction, signal: AbortSignal): Promise<unk
         signal,
       },
       (incoming) => {
-        readJson(url, incoming).then(resolve, (error: unknown) => {
-          outgoing.destroy();
-          reject(error as Error);
-        });
+        resolve(
+          readJson(url, incoming).finally(() => {
+            // Whatever was not wanted of the answer is not waited for.
+            outgoing.destroy();
+          }),
+        );
       },
     );
     outgoing.on('error', reject);

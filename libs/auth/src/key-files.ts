@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
 import { type AuthOptions } from './core/auth-options';
 import { flagMaterial, type KeyMaterial } from './core/key-material';
+import { systemCodeOf } from './core/system-code';
 import {
   parseControlLine,
   parseSharedLine,
@@ -37,8 +38,7 @@ async function readSecretFile(option: string, path: string, warn: Warn): Promise
 }
 
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown';
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
+  return systemCodeOf(error) ?? (error instanceof Error ? error.message : 'unknown');
 }
 
 interface Entry<T> {

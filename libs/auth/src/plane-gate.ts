@@ -98,13 +98,12 @@ export class PlaneGate implements OnModuleInit {
     decision: ControlDecision,
   ): PlaneDecision | Promise<PlaneDecision> {
     const { audit } = this;
-    const durable =
-      audit.isOn === true ? audit.record(entryOf(request, facts, decision)) : undefined;
+    const durable = audit.isOn ? audit.record(entryOf(request, facts, decision)) : undefined;
     if (!decision.allowed) {
       this.metrics.refused('control', decision.reason);
       return controlRejection(decision);
     }
-    if (durable === undefined || audit.isRequired !== true) return this.admitted(request, decision);
+    if (durable === undefined || !audit.isRequired) return this.admitted(request, decision);
     return durable.then(
       (isDurable) => (isDurable ? this.admitted(request, decision) : this.unrecorded()),
       () => this.unrecorded(),

@@ -68,7 +68,7 @@ export class TokenKeeper implements TokenJudge, OnApplicationBootstrap, OnModule
       const age = keys.ageMs;
       return age === undefined ? undefined : age / 1000;
     });
-    await primeJwks(keys, { now, sleep: async (ms) => void (await (ports.sleep ?? sleep)(ms)) });
+    await primeJwks(keys, { now, sleep: ports.sleep ?? sleep });
     const verifier = new JwtVerifier(jwt, roles, {
       lookUp: (kid) => keys.lookUp(kid),
       hasSignature: (token, key) => crypto.hasSignature(token, key),

@@ -5,6 +5,8 @@ export { RecordedRequest } from './mock-engine/recorded-request';
 export { EngineCounters } from './mock-engine/engine-counters';
 export { type EngineState, type MemoryTag, type PauseMode } from './mock-engine/engine-state';
 export { MockTcpEngine, type TcpScript } from './mock-engine/mock-tcp-engine';
+export { MockIdp, type MockIdpMode } from './mock-idp/mock-idp';
+export { MockIdpKey, type MockIdpAlgorithm } from './mock-idp/mock-idp-key';
 export {
   fakeWorker,
   fakeWorkers,

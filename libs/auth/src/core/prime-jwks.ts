@@ -11,7 +11,7 @@ const FINAL: readonly FetchResult[] = ['refused', 'invalid', 'too_large'];
 /** Fetches the keys before anything is served. @throws Error when they cannot be had in time. */
 export async function primeJwks(
   cache: JwksCache,
-  ports: { now(): number; sleep(ms: number): Promise<void> },
+  ports: { now(): number; sleep(ms: number): Promise<unknown> },
 ): Promise<void> {
   const startedAt = ports.now();
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(MAX_PAUSE_MS, pause * 2)) {
