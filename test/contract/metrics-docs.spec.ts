@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { MetricStore } from '@smg/observability';
 import { startGateway } from '../support/gateway';
 import { codeSpans, filesBelow, tableRows, textOf } from './support/pages';
@@ -20,7 +23,13 @@ function documented(): Metric[] {
 
 /** What a booted gateway has registered, whether or not a series exists yet. */
 async function registered(): Promise<Metric[]> {
-  const running = await startGateway({ rl: { enabled: true } });
+  const folder = mkdtempSync(join(tmpdir(), 'smg-metrics-'));
+  const rateLimitConfig = join(folder, 'limits.yaml');
+  writeFileSync(rateLimitConfig, 'tenants: []\n');
+  const running = await startGateway({
+    rl: { enabled: true },
+    tenants: { rateLimitEnabled: true, rateLimitConfig },
+  });
   try {
     // Private, and the only place that knows a metric before its first series.
     const store: object = running.gateway.app.get(MetricStore);
@@ -28,6 +37,7 @@ async function registered(): Promise<Metric[]> {
     return [...families].map(([name, { kind, labels }]) => ({ name, kind, labels }));
   } finally {
     await running.close();
+    rmSync(folder, { recursive: true });
   }
 }
 

@@ -1,5 +1,6 @@
 import { GatewayError, REQUEST_ID, type ErrorCode } from '@smg/protocol';
 import {
+  type Admission,
   type RequestRefusal,
   type ResponseInterceptor,
   type SelectionOutcome,
@@ -152,9 +153,8 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     this.pool = pool;
     exchange.model = pool.model;
     this.rewritesModel = facts.namesModel && pool.model !== facts.model;
-    this.guarded(() => {
-      if (this.isAffordable(facts)) this.next();
-    });
+    if (services.admission === undefined) this.next();
+    else this.admitted(services.admission, facts);
   }
 
   onBodyFailure(failure: BodyFailure): void {
@@ -203,10 +203,16 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     return new GatewayError('invalid_api_key', decision.message);
   }
 
-  /** Takes the request's share of its tenant's budget; refuses it when there is no room. */
-  private isAffordable(facts: RequestFacts): boolean {
-    const { admission } = this.services;
-    if (admission === undefined) return true;
+  /** Goes on when the tenant's budget has room for the request. */
+  private admitted(admission: Admission, facts: RequestFacts): void {
+    this.guarded(() => {
+      const refusal = this.takeShare(admission, facts);
+      if (refusal === undefined) this.next();
+      else this.reply(refusal, false);
+    });
+  }
+
+  private takeShare(admission: Admission, facts: RequestFacts): GatewayError | undefined {
     const { exchange, parts } = this;
     const textBytes = exchange.routingText()?.length ?? 0;
     const { tokens, answers } = estimateTokens(exchange.endpoint, facts.json, textBytes);
@@ -218,12 +224,11 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     const outcome = admission.charge({ tenant, model: exchange.model, tokens });
     if (outcome.allowed) {
       this.share = new TenantShare(outcome, exchange.endpoint, answers);
-      return true;
+      return undefined;
     }
     const { message, retryAfterSecs } = outcome;
     const options = retryAfterSecs === undefined ? {} : { retryAfterSecs };
-    this.reply(new GatewayError('tenant_rate_limit_exceeded', message, options), false);
-    return false;
+    return new GatewayError('tenant_rate_limit_exceeded', message, options);
   }
 
   private checkDeclaredSize(): GatewayError | undefined {

@@ -42,6 +42,18 @@ describe('usageOf', () => {
     expect(usageOf(endpoint, json(body))).toBe(tokens);
   });
 
+  it('searches a large answer, and takes the largest report for its own', () => {
+    const content = [{ input: { usage: { total_tokens: 1 } }, text: 'x'.repeat(100_000) }];
+    expect(usageOf('chat', json({ content, usage: { total_tokens: 9 } }))).toBe(9);
+    expect(usageOf('chat', json({ content: 'x'.repeat(100_000) }))).toBeUndefined();
+    const entry = {
+      text: 'x'.repeat(50_000),
+      meta_info: { prompt_tokens: 1, completion_tokens: 1 },
+    };
+    expect(usageOf('generate', json([entry]))).toBe(2);
+    expect(usageOf('generate', json([entry, entry]))).toBeUndefined();
+  });
+
   it.each(['', 'x', '[', '[1]', '{"usage":', 'null'])('makes nothing of %j', (text) => {
     expect(usageOf('chat', Buffer.from(text))).toBeUndefined();
   });

@@ -2,8 +2,8 @@ import { type Endpoint, readJsonMembers } from '@smg/protocol';
 
 /** Bytes after the name of a usage object in which its figures are looked for. */
 const WINDOW = 512;
-/** Bytes of a batch answer that is parsed for its figures. */
-const MAX_BATCH_BYTES = 256 * 1024;
+/** Bytes of an answer that is read member by member; larger ones are searched, which is not as exact. */
+const MAX_READ_BYTES = 64 * 1024;
 const OPEN_ARRAY = 0x5b;
 const LF = 0x0a;
 
@@ -51,9 +51,18 @@ function numberIn(pattern: RegExp, text: string): number {
 /** Tokens that a whole JSON answer says were used; undefined when it does not say. */
 export function usageOf(endpoint: Endpoint, body: Buffer): number | undefined {
   const name = nameOf(endpoint);
-  if (body[0] === OPEN_ARRAY) return batchUsage(name, body);
+  const isBatch = body[0] === OPEN_ARRAY;
+  if (body.length > MAX_READ_BYTES) return isBatch ? undefined : searchedUsage(endpoint, body);
+  if (isBatch) return batchUsage(name, body);
   const member = readJsonMembers(body, [name])?.get(name);
   return member?.kind === 'object' ? usageIn(member.lexeme) : undefined;
+}
+
+/** Like in a stream, anything of that name counts. */
+function searchedUsage(endpoint: Endpoint, body: Buffer): number | undefined {
+  const watch = new UsageWatch(endpoint);
+  watch.see(body);
+  return watch.tokens;
 }
 
 function usageIn(text: string): number | undefined {
@@ -64,7 +73,6 @@ function usageIn(text: string): number | undefined {
 
 /** A batch is answered with a list, each entry with figures of its own. */
 function batchUsage(name: string, body: Buffer): number | undefined {
-  if (body.length > MAX_BATCH_BYTES) return undefined;
   let entries: unknown;
   try {
     entries = JSON.parse(body.toString('utf8'));
