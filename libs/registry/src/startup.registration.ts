@@ -10,7 +10,7 @@ import { WORKER_ADDRESSES, type WorkerAddresses } from '@smg/plugin-api';
 import { type WorkerSpecWire } from '@smg/protocol';
 import { type RegistryOptions, type StartupWorker } from './core/registry-options';
 import { WorkerApiError } from './core/worker-api-error';
-import { parseWorkerUrl } from './core/worker-url';
+import { parseWorkerUrl, type WorkerAddress } from './core/worker-url';
 import { REGISTRY_OPTIONS, REGISTRY_RUNTIME, type RegistryRuntime } from './registry.tokens';
 import { WorkerCommands } from './worker.commands';
 
@@ -36,9 +36,14 @@ export class StartupRegistration
   onModuleInit(): void {
     this.options.startupWorkers.forEach(({ url }, index) => {
       const parsed = parseWorkerUrl(url);
-      const problem = parsed.ok ? this.addresses.refusalOf(parsed.address.baseUrl) : parsed.message;
+      const problem = parsed.ok ? this.#refusalOf(parsed.address) : parsed.message;
       if (problem !== undefined) throw new Error(`start-up worker ${index + 1}: ${problem}`);
     });
+  }
+
+  /** Of a transport that is not spoken, registering says so. */
+  #refusalOf({ connectionMode, baseUrl }: WorkerAddress): string | undefined {
+    return connectionMode === 'http' ? this.addresses.refusalOf(baseUrl) : undefined;
   }
 
   onApplicationBootstrap(): void {

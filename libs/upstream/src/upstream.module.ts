@@ -1,5 +1,6 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { RELOADABLE, WORKER_ADDRESSES, WORKER_CALLER } from '@smg/plugin-api';
+import { namesTlsFiles } from './core/tls-material';
 import { UndiciTransport } from './undici.transport';
 import { UndiciWorkerCaller } from './undici.worker-caller';
 import { UPSTREAM_OPTIONS, type UpstreamOptions } from './upstream.options';
@@ -19,7 +20,7 @@ export class UpstreamModule {
         { provide: UPSTREAM_OPTIONS, useValue: options },
         WorkerAddressGuard,
         { provide: WORKER_ADDRESSES, useExisting: WorkerAddressGuard },
-        ...RELOADABLE.provide(WorkerConnector),
+        ...(namesTlsFiles(options.tls) ? RELOADABLE.provide(WorkerConnector) : [WorkerConnector]),
         UpstreamPool,
         { provide: UPSTREAM_TRANSPORT, useClass: UndiciTransport },
         { provide: WORKER_CALLER, useClass: UndiciWorkerCaller },

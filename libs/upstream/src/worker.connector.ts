@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import tls, { type SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import { type Reloadable } from '@smg/plugin-api';
-import { readTlsMaterial, type WorkerTlsFiles } from './core/tls-material';
+import { namesTlsFiles, readTlsMaterial, type WorkerTlsFiles } from './core/tls-material';
 import { UPSTREAM_OPTIONS, type UpstreamOptions } from './upstream.options';
 import { WorkerAddressGuard } from './worker-address.guard';
 
@@ -34,7 +34,7 @@ export class WorkerConnector implements Reloadable {
   /** New connections use what the files hold now; sessions of the old state are not resumed. */
   reload(): void {
     const { tls: files } = this.options;
-    if (files !== undefined && hasFiles(files)) this.secure = this.build(this.contextOf(files));
+    if (namesTlsFiles(files)) this.secure = this.build(this.contextOf(files));
   }
 
   readonly connect: buildConnector.connector = (target, callback) => {
@@ -77,9 +77,6 @@ export class WorkerConnector implements Reloadable {
     });
   }
 }
-
-const hasFiles = ({ clientCertPath, clientKeyPath, caCertPaths }: WorkerTlsFiles): boolean =>
-  clientCertPath !== undefined || clientKeyPath !== undefined || (caCertPaths ?? []).length > 0;
 
 /** What Node trusts by default; older versions only tell which authorities come with Node itself. */
 function systemAuthorities(): readonly string[] {

@@ -8,6 +8,12 @@ export interface WorkerTlsFiles {
   readonly caCertPaths?: readonly string[];
 }
 
+/** Something is to be read. */
+export const namesTlsFiles = (files: WorkerTlsFiles | undefined): files is WorkerTlsFiles =>
+  files?.clientCertPath !== undefined ||
+  files?.clientKeyPath !== undefined ||
+  (files?.caCertPaths ?? []).length > 0;
+
 /** What the files hold, checked. */
 export interface TlsMaterial {
   readonly cert: string | undefined;
