@@ -184,6 +184,7 @@ describe('actions', () => {
 
   it.each([
     ['an addition that is refused', '/workers', { body: { url: 7 } }, undefined, 422],
+    ['an addition that is no JSON', '/workers', { body: '{"url"' }, undefined, 400],
     ['an unknown worker', `/workers/${UNKNOWN_ID}`, { method: 'DELETE' }, UNKNOWN_ID, 404],
     ['a name that is no worker', '/workers/no-such', { method: 'DELETE' }, 'no-such', 400],
   ])('%s has failed', async (_title, path, sending, resource, status) => {
@@ -228,6 +229,8 @@ describe('actions', () => {
     expect(get).toMatchObject([
       { method: 'GET', resource: id, route: '/v1/rl/workers/:id/engine/*', outcome: 'success' },
     ]);
+    const head = await actionsOf(`/v1/rl/workers/${id}/engine/server_info`, { method: 'HEAD' });
+    expect(head).toMatchObject([{ method: 'HEAD', resource: id }]);
     const all = await actionsOf('/v1/rl/engine/flush_cache?selector=engine%3Dsglang&x=canary', {
       body: {},
     });
