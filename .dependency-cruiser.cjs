@@ -60,6 +60,20 @@ module.exports = {
       to: { path: 'node_modules/undici' },
     },
     {
+      name: 'swagger-only-when-asked',
+      severity: 'error',
+      comment: 'It costs memory in every process; descriptions are files of their own, loaded lazily.',
+      from: {
+        path: '^(libs|src)/',
+        pathNot: [
+          '^libs/[^/]+/src/docs/',
+          '^src/openapi/(build-document|planes|docs\\.description)\\.ts$',
+          '\\.spec\\.ts$',
+        ],
+      },
+      to: { path: 'node_modules/@nestjs/swagger', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'enter-by-the-front-door',
       severity: 'error',
       comment: 'Import a lib through its index.ts.',

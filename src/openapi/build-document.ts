@@ -10,9 +10,10 @@ import { TAGS } from './tags';
 const DESCRIPTION = `One endpoint in front of a fleet of LLM inference engines.
 
 Routes belong to a plane. **Control** routes take an operator's key or token, **inference** routes a
-serving key, the others none; a plane without keys is open. Any route may answer 500 with
-\`internal_error\`, and a known path with another method 405 with \`Allow\`. Every answer carries
-\`x-request-id\`.`;
+serving key, the others none; a plane without keys is open.
+
+Any route may answer 414 (\`request_uri_too_long\`), 500 (\`internal_error\`), and 405 with \`Allow\` to
+another method. Every answer carries \`x-request-id\`.`;
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'options', 'head', 'trace'] as const;
 

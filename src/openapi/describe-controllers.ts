@@ -1,4 +1,4 @@
-import { type INestApplicationContext } from '@nestjs/common';
+import { type INestApplicationContext, Logger } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { DESCRIPTION_METADATA, type RouteDescriptions } from '@smg/plugin-api';
 
@@ -10,8 +10,14 @@ export function describeControllers(app: INestApplicationContext): void {
     if (typeof metatype !== 'function' || Reflect.hasOwnMetadata(DESCRIBED, metatype)) continue;
     const load: unknown = Reflect.getOwnMetadata(DESCRIPTION_METADATA, metatype);
     if (typeof load !== 'function') continue;
-    describe(metatype, (load as () => RouteDescriptions)());
     Reflect.defineMetadata(DESCRIBED, true, metatype);
+    try {
+      describe(metatype, (load as () => RouteDescriptions)());
+    } catch (error) {
+      // That of a plug-in: its routes are shown without, and the others as ever.
+      const why = error instanceof Error ? error.message : String(error);
+      new Logger('openapi').error(`${metatype.name} is not described: ${why}`);
+    }
   }
 }
 

@@ -1,3 +1,5 @@
+import { ERROR_CODES, WORKER_API_CODES } from '@smg/protocol';
+import { RL_ERROR_STATUS } from '@smg/rl';
 import { planesOfRoutes } from '../../src/fastify/route-planes';
 import { startGateway, type RunningGateway } from '../support/gateway';
 import { send } from '../support/http';
@@ -76,6 +78,16 @@ describe('the OpenAPI document', () => {
       const { security } = document['paths'][path][method.toLowerCase()];
       expect([route, security]).toEqual([route, keys[plane]]);
     }
+  });
+
+  it('declares every code there is', async () => {
+    const text = JSON.stringify(await documentOf(full));
+    /** Reserved; and the last event of a stream, not an answer. */
+    const elsewhere = ['invalid_request', 'upstream_stream_truncated'];
+    const missing = [ERROR_CODES, WORKER_API_CODES, RL_ERROR_STATUS]
+      .flatMap((table) => Object.keys(table))
+      .filter((code) => !elsewhere.includes(code) && !text.includes(`\`${code}\``));
+    expect(missing).toEqual([]);
   });
 
   it('gives every request body an example', async () => {

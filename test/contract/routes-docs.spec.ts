@@ -16,7 +16,7 @@ function documented(): string[] {
     section.split('\n').filter((line) => line.startsWith('| `'));
   const first = (row: string): string => row.split('|')[1] ?? '';
   const routes = (row: string, plane: string): string[] => {
-    const words = [...first(row).matchAll(/[A-Z]{3,}|\/[\w{}/-]+/g)].map(([word]) => word);
+    const words = [...first(row).matchAll(/[A-Z]{3,}|\/[\w.{}/-]+/g)].map(([word]) => word);
     const path = (words.at(-1) ?? '').replaceAll(/\{(\w+)\}/g, ':$1');
     return words.slice(0, -1).map((method) => `${plane} ${method} ${path}`);
   };

@@ -56,6 +56,7 @@ export const INFERENCE_ERRORS = [
   'model_not_found',
   'request_body_stalled',
   'request_body_too_large',
+  'tenant_rate_limit_exceeded',
   'internal_error',
   'filter_failed',
   'policy_failed',

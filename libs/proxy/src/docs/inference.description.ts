@@ -49,7 +49,8 @@ const HEADERS = [
     name: VERSION_POLICY,
     required: false,
     schema: { type: 'string' },
-    description: 'With `--enable-rl`: which weight versions may answer.',
+    description:
+      'With `--enable-rl`: which weight versions may answer. Malformed: 400 `invalid_version_policy`.',
   }),
 ];
 
@@ -101,6 +102,7 @@ export const INFERENCE_DESCRIPTION: RouteDescriptions<Route> = {
     generate: [
       ApiTags('Inference'),
       ...inference("Generate, SGLang's own route", GENERATE_BODY, true),
+      Errors('missing_model'),
     ],
     embeddings: [ApiTags('Inference'), ...inference('Embeddings', EMBEDDINGS_BODY, false)],
     classify: [ApiTags('Inference'), ...inference('Classification', CLASSIFY_BODY, false)],
