@@ -1,24 +1,26 @@
 import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { ROOT } from '../support/program';
 
 const run = promisify(execFile);
 
-/** Boots a gateway in a process of its own and counts the files of the control plane it has read. */
-async function rlFilesRead(enabled: boolean): Promise<number> {
+/** Boots a gateway in a process of its own and counts the files it has read whose path matches. */
+async function filesRead(files: RegExp, part: object): Promise<number> {
   const script = `
     const { createGateway, loadConfig } = require(${JSON.stringify(join(ROOT, 'dist/src/index.js'))});
     const config = loadConfig(
       {
-        rl: { enabled: ${String(enabled)} },
+        ...${JSON.stringify(part)},
         listener: { host: '127.0.0.1', port: 0 },
         observability: { prometheusHost: '127.0.0.1', prometheusPort: 0, logLevel: 'error' },
       },
       { ephemeralPorts: true },
     );
     createGateway(config).then(async (gateway) => {
-      console.log(Object.keys(require.cache).filter((file) => /libs.rl.src|@nestjs.swagger/.test(file)).length);
+      console.log(Object.keys(require.cache).filter((file) => ${String(files)}.test(file)).length);
       await gateway.close();
     });`;
   const { stdout } = await run(process.execPath, ['-e', script], { timeout: 20_000 });
@@ -27,7 +29,24 @@ async function rlFilesRead(enabled: boolean): Promise<number> {
 
 describe('the control plane of a process that has not enabled it', () => {
   it('is not read from disk', async () => {
-    expect(await rlFilesRead(false)).toBe(0);
-    expect(await rlFilesRead(true)).toBeGreaterThan(10);
+    const files = /libs.rl.src|@nestjs.swagger/;
+    expect(await filesRead(files, {})).toBe(0);
+    expect(await filesRead(files, { rl: { enabled: true } })).toBeGreaterThan(10);
+  });
+});
+
+describe('the limits of a process that has not enabled them', () => {
+  it('are not read from disk, nor is what reads their file', async () => {
+    const files = /libs.admission.src|node_modules.yaml/;
+    const folder = mkdtempSync(join(tmpdir(), 'smg-inert-'));
+    const rateLimitConfig = join(folder, 'limits.yaml');
+    writeFileSync(rateLimitConfig, 'tenants: []\n');
+    try {
+      expect(await filesRead(files, {})).toBe(0);
+      const tenants = { rateLimitEnabled: true, rateLimitConfig };
+      expect(await filesRead(files, { tenants })).toBeGreaterThan(10);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });
