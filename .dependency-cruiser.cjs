@@ -62,7 +62,8 @@ module.exports = {
     {
       name: 'swagger-only-when-asked',
       severity: 'error',
-      comment: 'It costs memory in every process; descriptions are files of their own, loaded lazily.',
+      comment:
+        'It costs memory in every process; descriptions are files of their own, loaded lazily.',
       from: {
         path: '^(libs|src)/',
         pathNot: [
