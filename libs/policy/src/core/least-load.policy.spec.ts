@@ -17,7 +17,7 @@ function setUp(count: number, more: Partial<RoutingPolicyParameters['leastLoad']
   const ask = (tokens?: number, candidates: readonly FakeWorker[] = workers) => {
     const context = fakeContext(tokens === undefined ? {} : { tokens: Array(tokens).fill(7) });
     const picked = policy.select(candidates, context);
-    return picked === undefined ? undefined : workers.indexOf(picked as FakeWorker);
+    return picked === undefined ? undefined : workers.indexOf(picked);
   };
   return { loads, workers, policy, ask, draws };
 }
