@@ -17,7 +17,9 @@ const file = (name: string, text: string): string => {
 };
 const build = (options: Partial<UpstreamOptions> = {}) => {
   const all = { poolIdleTimeoutSecs: 3, connectTimeoutMs: 1000, ...options };
-  return new WorkerConnector(all, new WorkerAddressGuard(all));
+  const connector = new WorkerConnector(all, new WorkerAddressGuard(all));
+  connector.onModuleInit();
+  return connector;
 };
 
 interface Outcome {

@@ -1,4 +1,4 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
 import tls, { type SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
@@ -15,19 +15,22 @@ const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
  * spoken. Per connection it builds nothing: the TLS context is shared and sessions are resumed.
  */
 @Injectable()
-export class WorkerConnector implements Reloadable {
+export class WorkerConnector implements Reloadable, OnModuleInit {
   readonly name = 'worker-tls';
   private readonly log = new Logger('upstream');
   private readonly plain: buildConnector.connector;
   /** Made on the first use when there are no files: reading the system's authorities takes a while. */
   private secure: buildConnector.connector | undefined;
 
-  /** @throws Error for TLS files that cannot be used. */
   constructor(
     @Inject(UPSTREAM_OPTIONS) private readonly options: UpstreamOptions,
     private readonly guard: WorkerAddressGuard,
   ) {
     this.plain = this.build();
+  }
+
+  /** @throws Error for TLS files that cannot be used. */
+  onModuleInit(): void {
     this.reload();
   }
 
@@ -47,7 +50,7 @@ export class WorkerConnector implements Reloadable {
       this.plain(target, callback);
       return;
     }
-    this.secure ??= this.build(this.contextOf({}));
+    this.secure ??= this.build(this.contextOf(this.options.tls ?? {}));
     // Neither SNI (RFC 6066) nor certificates write the dot of a rooted name.
     const isRooted = target.hostname.endsWith('.');
     this.secure(
