@@ -7,7 +7,7 @@ import { type PlaneRejection } from './core/plane-decision';
 export interface RejectionReply {
   status(code: number): unknown;
   header(name: string, value: string): unknown;
-  send(body: string): unknown;
+  send(body: Buffer): unknown;
 }
 
 /** Writes a refusal; also for hooks that run before Nest. */
@@ -16,7 +16,8 @@ export function sendRejection(reply: RejectionReply, rejection: PlaneRejection):
   reply.header('content-type', rejection.contentType);
   if (rejection.challenge !== undefined) reply.header('www-authenticate', rejection.challenge);
   if (rejection.errorCode !== undefined) reply.header(ERROR_CODE, rejection.errorCode);
-  reply.send(rejection.body);
+  // Fastify adds a charset to the type of a text; the other lane does not.
+  reply.send(Buffer.from(rejection.body));
 }
 
 @Catch(AuthRejection)
