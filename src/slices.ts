@@ -3,7 +3,7 @@ import { type AuditOptions } from '@smg/audit';
 import { type AuthOptions } from '@smg/auth';
 import { type GatewayConfig } from '@smg/config';
 import { type GatewayLog, type ObservabilityOptions } from '@smg/observability';
-import { DEFAULT_POLICY_PARAMETERS, type PolicyOptions } from '@smg/policy';
+import { NO_LOADS, type PolicyOptions } from '@smg/policy';
 import { type ProxyOptions } from '@smg/proxy';
 import { DEFAULT_REGISTRY_OPTIONS, type RegistryOptions } from '@smg/registry';
 import { type RlOptions } from '@smg/rl';
@@ -61,15 +61,38 @@ export function registrySlice(
 export function policySlice({ routing, plugins }: GatewayConfig): PolicyOptions {
   return {
     policy: routing.policy,
+    prefillPolicy: routing.prefillPolicy,
+    decodePolicy: routing.decodePolicy,
+    stickyKeys: routing.routingKeyOverride,
     workerFilterHeader: routing.workerFilterHeader,
     requireFilters: plugins.requiredFilters,
     parameters: {
-      ...DEFAULT_POLICY_PARAMETERS,
       cacheThreshold: routing.cacheThreshold,
       balanceAbsThreshold: routing.balanceAbsThreshold,
       balanceRelThreshold: routing.balanceRelThreshold,
       evictionIntervalSecs: routing.evictionIntervalSecs,
       maxTreeSize: routing.maxTreeSize,
+      balanceTokenUsageThreshold: routing.balanceTokenUsageThreshold,
+      overloadTokenUsageThreshold: routing.overloadTokenUsageThreshold,
+      overlapDecay: routing.overlapDecay,
+      selectionTemperature: routing.selectionTemperature,
+      blockSize: routing.blockSize,
+      cacheIndex: routing.cacheIndex,
+      cacheBoundaries: routing.cacheBoundaries,
+      cacheTtlSecs: routing.cacheTtlSecs,
+      maxIdleSecs: routing.maxIdleSecs,
+      assignmentMode: routing.assignmentMode,
+      prefixTokenCount: routing.prefixTokenCount,
+      prefixHashLoadFactor: routing.prefixHashLoadFactor,
+      prefixHashBalanceAbsThreshold: routing.prefixHashBalanceAbsThreshold,
+      leastLoad: {
+        kvPressureWeight: routing.leastLoadKvPressureWeight,
+        defaultThroughput: routing.leastLoadDefaultThroughput,
+        meanPrefillTokens: routing.leastLoadMeanPrefillTokens,
+        maxWaitingRequests: routing.leastLoadMaxWaitingRequests,
+      },
+      bucketAdjustIntervalSecs: routing.bucketAdjustIntervalSecs,
+      loads: NO_LOADS,
       random: Math.random,
     },
   };
@@ -150,6 +173,7 @@ export function proxySlice({ requests, retry, routing }: GatewayConfig): ProxyOp
     streamStallTimeoutSecs: requests.streamBodyStallTimeoutSecs,
     requestIdHeaders: requests.requestIdHeaders,
     routingKeyHeaders: routing.routingKeyHeaders,
+    stickyKeys: routing.routingKeyOverride,
     hotLane: requests.hotLane,
     requireModel: routing.enableIgw,
     retriesDisabled: retry.disabled,

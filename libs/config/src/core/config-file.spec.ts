@@ -80,8 +80,7 @@ describe('config file', () => {
   });
 
   it.each([
-    ['{"sticky_sessions":true}', 'sticky_sessions (config file): not available in this version'],
-    ['{"sticky_key_idle_secs":1}', 'sticky_key_idle_secs (config file): not available'],
+    ['{"kv_indexer_ttl_secs":1}', 'kv_indexer_ttl_secs (config file): not available in this'],
     ['{"prot":1}', 'prot (config file): unknown key; did you mean port?'],
     ['{"worker-urls":[]}', 'worker-urls (config file): unknown key; did you mean worker_urls?'],
     ['{"__proto__":{"port":1}}', '__proto__ (config file): unknown key'],
@@ -113,6 +112,12 @@ describe('config file', () => {
     const error = Object.assign(new Error('no such file /very/private'), { code: 'ENOENT' });
     expect(errorOf(error)).toBe('error: --config: cannot read smg.json (ENOENT)');
     expect(errorOf(new Error('odd'))).toBe('error: --config: cannot read smg.json');
+  });
+
+  it('takes the other spellings of sticky sessions', () => {
+    const result = load('{"sticky_sessions":true,"sticky_key_idle_secs":1}');
+    if (result.kind !== 'run') throw new Error(result.text);
+    expect(result.config.routing).toMatchObject({ routingKeyOverride: true, maxIdleSecs: 1 });
   });
 
   it('takes a byte-order mark', () => {

@@ -37,16 +37,43 @@ function checkPolicy(
       `${label('policy')}: ${routing.policy} is not one of ${BUILT_IN_POLICIES.join(', ')}; other names need a --plugin`,
     ];
   }
-  if (routing.policy === 'cache_aware' && routing.evictionIntervalSecs === 0) {
-    return [`${label('eviction-interval')}: 0 is not > 0, which the policy cache_aware needs`];
-  }
-  const count = workers.urls.length;
-  if (routing.policy === 'power_of_two' && !routing.enableIgw && count < 2) {
-    return [
-      `${label('policy')}: power_of_two needs at least 2 --worker-urls or --enable-igw, got ${count}`,
-    ];
-  }
-  return [];
+  return [
+    ...checkEviction(routing, label),
+    ...checkPowerOfTwo(routing, workers, label),
+    ...(routing.cacheIndex === 'hash' && routing.cacheBoundaries.length === 0
+      ? [`${label('cache-index')}: hash needs --cache-boundaries`]
+      : []),
+  ];
+}
+
+type Routing = GatewayConfig['routing'];
+
+function checkEviction(routing: Routing, label: Label): readonly string[] {
+  const evicts = [routing.policy, routing.prefillPolicy, routing.decodePolicy];
+  return routing.evictionIntervalSecs === 0 && evicts.includes('cache_aware')
+    ? [`${label('eviction-interval')}: 0 is not > 0, which the policy cache_aware needs`]
+    : [];
+}
+
+/** Two picks need two workers; with IGW they may come later. */
+function checkPowerOfTwo(
+  routing: Routing,
+  workers: GatewayConfig['workers'],
+  label: Label,
+): readonly string[] {
+  if (routing.enableIgw) return [];
+  // Workers of a leg cannot be named on the command line yet.
+  const checks: [flag: string, policy: string | undefined, urls: string, count: number][] = [
+    ['policy', routing.policy, 'worker-urls', workers.urls.length],
+    ['prefill-policy', routing.prefillPolicy, 'prefill', 0],
+    ['decode-policy', routing.decodePolicy, 'decode', 0],
+  ];
+  return checks
+    .filter(([, policy, , count]) => policy === 'power_of_two' && count < 2)
+    .map(
+      ([flag, , urls, count]) =>
+        `${label(flag)}: power_of_two needs at least 2 --${urls} or --enable-igw, got ${count}`,
+    );
 }
 
 /** Schemes of SMG that the value rule knows and no worker can have yet. The rest of a URL may be secret. */

@@ -22,7 +22,7 @@ const RULES: [flag: string, good: string[], bad: string[]][] = [
   ['job-queue-concurrency', ['1', '100000'], ['0', '100001']],
   ['zmq-engine-count', ['1'], ['0']],
   ['backend', ['auto', 'sglang', 'vllm', 'trtllm', 'tokenspeed'], ['SGLang', 'openai', 'x']],
-  ['policy', ['cache_aware', 'passthrough', 'my_policy2'], ['Random', 'manual', '', 'a-b', '2a']],
+  ['policy', ['cache_aware', 'manual', 'my_policy2'], ['Random', '', 'a-b', '2a']],
   ['prefill-policy', ['random'], ['passthrough']],
   ['decode-policy', ['power_of_two'], ['passthrough', 'bucket']],
   ['encode-policy', ['consistent_hashing'], ['cache_aware']],

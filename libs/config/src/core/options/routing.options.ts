@@ -13,12 +13,15 @@ export const BUILT_IN_POLICIES = [
   'random',
   'power_of_two',
   'passthrough',
+  'least_load',
+  'prefix_hash',
+  'consistent_hashing',
+  'manual',
+  'bucket',
 ] as const;
 
-/** Policies of SMG that are not built yet. */
-const LATER_POLICIES = ['least_load', 'prefix_hash', 'consistent_hashing', 'manual', 'bucket'];
-
-const LEG_POLICIES = BUILT_IN_POLICIES.filter((name) => name !== 'passthrough');
+const PREFILL_POLICIES = BUILT_IN_POLICIES.filter((name) => name !== 'passthrough');
+const DECODE_POLICIES = PREFILL_POLICIES.filter((name) => name !== 'bucket');
 
 /** A header name that may be blank, which switches the feature off. */
 const filterHeader = text({
@@ -37,7 +40,7 @@ const ascending = refine(csv(usize(1)), '> 0, strictly ascending', (values) =>
 
 /** Which worker gets a request. */
 export const ROUTING_OPTIONS = [
-  option('routing.policy', 'policy', one(openChoice(BUILT_IN_POLICIES, LATER_POLICIES)), {
+  option('routing.policy', 'policy', one(openChoice(BUILT_IN_POLICIES, [])), {
     default: 'cache_aware',
     doc: 'Routing policy. `power_of_two` needs at least two workers at the start unless --enable-igw is given.',
   }),
@@ -49,22 +52,22 @@ export const ROUTING_OPTIONS = [
   option('routing.balanceAbsThreshold', 'balance-abs-threshold', one(usize()), {
     default: 64,
     aliases: ['spill-abs-threshold'],
-    doc: 'cache_aware: difference of load, in requests, from which a hit may spill to another worker.',
+    doc: 'cache_aware: requests above the mean load from which a hit may spill to another worker. bucket: difference of what was sent, in tokens or characters, from which it is evened out.',
   }),
   option('routing.balanceRelThreshold', 'balance-rel-threshold', one(atLeast('f32', 1)), {
     default: 1.5,
     aliases: ['spill-rel-threshold'],
-    doc: 'cache_aware: ratio of loads that must be exceeded as well before a hit spills.',
+    doc: 'cache_aware and bucket: ratio that must be exceeded as well before a request goes elsewhere.',
   }),
   // 0 is legal here and refused for cache_aware, the one policy that evicts, among the cross checks.
   option('routing.evictionIntervalSecs', 'eviction-interval', one(seconds()), {
     default: 120,
     aliases: ['eviction-interval-secs'],
-    doc: 'Seconds between evictions of the prefix tree; above 0 for cache_aware.',
+    doc: 'Seconds between evictions of prefix trees and of idle keys; above 0 for cache_aware, elsewhere 0 means never.',
   }),
   option('routing.maxTreeSize', 'max-tree-size', one(usize(1)), {
     default: 67_108_864,
-    doc: 'Characters the prefix tree keeps, summed over workers.',
+    doc: 'Characters (tokens, in the token tree) a prefix tree keeps, summed over workers.',
   }),
   option('routing.routingKeyHeaders', 'routing-key-headers', list(headerName), {
     default: [ROUTING_KEY],
@@ -87,100 +90,122 @@ export const ROUTING_OPTIONS = [
       doc: 'Request header whose `key=value` pairs a worker must carry as labels to be chosen.',
     },
   ),
-  unavailable('prefill-policy', optional(one(choice(LEG_POLICIES, LATER_POLICIES))), {
+  option('routing.prefillPolicy', 'prefill-policy', optional(one(choice(PREFILL_POLICIES))), {
     default: undefined,
     defaultText: 'as --policy',
     doc: 'Policy of the prefill leg.',
   }),
-  unavailable(
-    'decode-policy',
-    optional(
-      one(
-        choice(
-          LEG_POLICIES,
-          LATER_POLICIES.filter((name) => name !== 'bucket'),
-        ),
-      ),
-    ),
-    { default: undefined, defaultText: 'as --policy', doc: 'Policy of the decode leg.' },
-  ),
+  option('routing.decodePolicy', 'decode-policy', optional(one(choice(DECODE_POLICIES))), {
+    default: undefined,
+    defaultText: 'as --policy',
+    doc: 'Policy of the decode leg.',
+  }),
   unavailable('encode-policy', one(choice(['random', 'round_robin', 'consistent_hashing'])), {
     default: 'consistent_hashing',
     doc: 'Policy of the encode leg.',
   }),
-  unavailable('balance-token-usage-threshold', one(positive('f32')), {
-    default: 1,
-    doc: 'Spread of KV-cache use from which load is balanced; 1 or more disables it.',
-  }),
-  unavailable('overload-token-usage-threshold', one(positive('f32')), {
-    default: 1,
-    doc: 'KV-cache use from which a worker is avoided; 1 or more disables it.',
-  }),
-  unavailable('overlap-decay', one(atLeast('f32', 0)), {
+  option(
+    'routing.balanceTokenUsageThreshold',
+    'balance-token-usage-threshold',
+    one(positive('f32')),
+    {
+      default: 1,
+      doc: 'cache_aware: spread of KV-cache use above which load alone decides; 1 or more disables it.',
+    },
+  ),
+  option(
+    'routing.overloadTokenUsageThreshold',
+    'overload-token-usage-threshold',
+    one(positive('f32')),
+    {
+      default: 1,
+      doc: 'cache_aware: KV-cache use of any worker above which load alone decides; 1 or more disables it.',
+    },
+  ),
+  option('routing.overlapDecay', 'overlap-decay', one(atLeast('f32', 0)), {
     default: 0,
-    doc: 'Decay of the worth of a cached prefix.',
+    doc: 'cache_aware: how fast a cached prefix loses worth with the tokens that wait before it; 0: not.',
   }),
-  unavailable('selection-temperature', one(atLeast('f32', 0)), {
+  option('routing.selectionTemperature', 'selection-temperature', one(atLeast('f32', 0)), {
     default: 0,
-    doc: 'Randomness of the choice among scored workers; 0 always takes the best.',
+    doc: 'cache_aware: randomness of the choice among workers that hold a prefix; 0 always takes the best.',
   }),
-  unavailable('block-size', one(usize(1)), { default: 16, doc: 'Page size of the token tree.' }),
-  unavailable('cache-boundaries', ascending, {
+  option('routing.blockSize', 'block-size', one(usize(1)), {
+    default: 16,
+    doc: 'cache_aware: tokens per page of the token tree.',
+  }),
+  option('routing.cacheBoundaries', 'cache-boundaries', ascending, {
     default: [],
-    doc: 'Token counts at which prefixes are hashed.',
+    doc: 'prefix_hash and --cache-index hash: token counts at which prefixes are hashed.',
   }),
-  unavailable('cache-index', one(choice(['tree', 'hash'])), {
+  option('routing.cacheIndex', 'cache-index', one(choice(['tree', 'hash'])), {
     default: 'tree',
-    doc: 'Prefix index; `hash` needs --cache-boundaries.',
+    doc: 'cache_aware: prefix index; `hash` needs --cache-boundaries and requests with token ids.',
   }),
-  unavailable('cache-ttl-secs', one(seconds(1)), {
+  option('routing.cacheTtlSecs', 'cache-ttl-secs', one(seconds(1)), {
     default: 180,
-    doc: 'Life of an entry of the hash index.',
+    doc: 'cache_aware: seconds an entry of the hash index lives without use.',
   }),
-  unavailable('max-idle-secs', one(seconds()), {
+  option('routing.maxIdleSecs', 'max-idle-secs', one(seconds()), {
     default: 14_400,
     aliases: ['sticky-key-idle-secs'],
-    doc: 'Idle time after which a sticky key is forgotten.',
+    doc: 'Seconds after which a key of manual or of --routing-key-override that nobody used is forgotten.',
   }),
-  unavailable(
+  option(
+    'routing.assignmentMode',
     'assignment-mode',
     optional(one(choice(['random', 'min_load', 'min_group', 'delegate']))),
     {
       default: undefined,
       defaultText: '`random` for manual, `delegate` for sticky keys',
-      doc: 'How a new sticky key gets its worker.',
+      doc: 'How a key without a worker gets one: any, the least loaded, the one with the fewest keys in flight, or by the policy.',
     },
   ),
-  unavailable('routing-key-override', flag, {
+  option('routing.routingKeyOverride', 'routing-key-override', flag, {
     default: false,
     aliases: ['sticky-sessions'],
-    doc: 'Pin a routing key to the worker that served it.',
+    doc: 'Pin a routing key, or the `rid` of a body, to the worker that served it, whatever the policy.',
   }),
-  unavailable('prefix-token-count', one(usize(1)), {
+  option('routing.prefixTokenCount', 'prefix-token-count', one(usize(1)), {
     default: 256,
-    doc: 'prefix_hash: tokens hashed.',
+    doc: 'prefix_hash: tokens hashed where no boundary applies; text counts four characters for one.',
   }),
-  unavailable('prefix-hash-load-factor', one(atLeast('f64', 1)), {
+  option('routing.prefixHashLoadFactor', 'prefix-hash-load-factor', one(atLeast('f64', 1)), {
     default: 1.25,
     doc: 'prefix_hash: load, relative to the mean, from which a worker is passed over.',
   }),
-  unavailable('prefix-hash-balance-abs-threshold', one(usize()), {
-    default: 10,
-    doc: 'prefix_hash: load difference below which balance is not sought.',
-  }),
-  unavailable('least-load-kv-pressure-weight', one(atLeast('f64', 0)), {
-    default: 0.15,
-    doc: 'least_load: weight of KV-cache pressure.',
-  }),
-  unavailable('least-load-default-throughput', one(positive('f64')), {
-    default: 2000,
-    doc: 'least_load: tokens per second assumed of a worker that reports none.',
-  }),
-  unavailable('least-load-mean-prefill-tokens', one(u32(1)), {
+  option(
+    'routing.prefixHashBalanceAbsThreshold',
+    'prefix-hash-balance-abs-threshold',
+    one(usize()),
+    {
+      default: 10,
+      doc: 'prefix_hash: requests above the mean that a worker may always have.',
+    },
+  ),
+  option(
+    'routing.leastLoadKvPressureWeight',
+    'least-load-kv-pressure-weight',
+    one(atLeast('f64', 0)),
+    {
+      default: 0.15,
+      doc: 'least_load: weight of KV-cache pressure.',
+    },
+  ),
+  option(
+    'routing.leastLoadDefaultThroughput',
+    'least-load-default-throughput',
+    one(positive('f64')),
+    {
+      default: 2000,
+      doc: 'least_load: tokens per second assumed of a worker that reports none.',
+    },
+  ),
+  option('routing.leastLoadMeanPrefillTokens', 'least-load-mean-prefill-tokens', one(u32(1)), {
     default: 1024,
     doc: 'least_load: prompt tokens assumed per waiting request.',
   }),
-  unavailable('least-load-max-waiting-requests', one(u32()), {
+  option('routing.leastLoadMaxWaitingRequests', 'least-load-max-waiting-requests', one(u32()), {
     default: 0,
     doc: 'least_load: queue length from which a worker is avoided; 0 disables it.',
   }),
@@ -188,7 +213,7 @@ export const ROUTING_OPTIONS = [
     default: false,
     doc: 'Choose the data-parallel rank with the fewest tokens (PD).',
   }),
-  unavailable('bucket-adjust-interval-secs', one(seconds(1)), {
+  option('routing.bucketAdjustIntervalSecs', 'bucket-adjust-interval-secs', one(seconds(1)), {
     default: 5,
     doc: 'bucket: seconds between adjustments of the boundaries.',
   }),
