@@ -7,6 +7,7 @@ import { baselineSuite } from './suites/baseline.suite';
 import { filterRlSuite } from './suites/filter-rl.suite';
 import { filtersSuite } from './suites/filters.suite';
 import { headersSuite } from './suites/headers.suite';
+import { kvIndexSuite } from './suites/kv-index.suite';
 import { metricsSuite } from './suites/metrics.suite';
 import { prefixTreeSuite } from './suites/prefix-tree.suite';
 import { protocolSuite } from './suites/protocol.suite';
@@ -20,6 +21,7 @@ const SUITES: readonly MicroSuite[] = [
   selectorSuite,
   headersSuite,
   prefixTreeSuite,
+  kvIndexSuite,
   metricsSuite,
   protocolSuite,
 ];

@@ -1,6 +1,6 @@
 /** Below this many holdings, their number is no matter. */
 const FEW_HOLDINGS = 4_096;
-/** One holding with its node takes some 600 bytes, however short the text it stands for. */
+/** A holding with its node takes some 600 bytes, even where it stands for one character. */
 const CHARACTERS_PER_HOLDING = 512;
 
 /** When a tree's `evict` stops. */

@@ -22,8 +22,12 @@ import { UseQueue } from './use-queue';
 const MATCHES_PER_STAMP = 8;
 /** Holdings dropped per slice of {@link TenantTree.evict}; 1 to 3 ms on a tree that left the cache. */
 const DEFAULT_SLICE = 512;
+/** Holdings dropped by {@link TenantTree.relieve} at least, when it drops any. */
+const RELIEF_SLICE = 64;
+/** How far inserts may take a tree over its limits before they evict too. */
+const HEADROOM = 1.25;
 /** Nodes that a call follows downwards: what lies deeper is not found, and not kept. */
-const MAX_DEPTH = 1_024;
+const MAX_DEPTH = 512;
 
 /** How far a text is known. */
 export interface Descent {
@@ -44,6 +48,9 @@ export abstract class TenantTree {
   private total = 0;
   private held = 0;
   private matches = 0;
+  /** What was recorded since the last {@link relieve}. */
+  private addedHoldings = 0;
+  private addedLength = 0;
 
   /** @param now milliseconds, never going back; only ages are taken from it. */
   protected constructor(
@@ -69,9 +76,24 @@ export abstract class TenantTree {
     return this.tenants.get(tenant)?.size ?? 0;
   }
 
-  /** Share of the limits that is taken, by size or by number; above 1, eviction is due. */
+  /** Share of the limits that is taken, by size or by number; above 1, `evict` has work. */
   fullness(limits: EvictionLimits): number {
-    return Math.max(this.total / limits.maxCharacters, this.held / maxHoldingsOf(limits));
+    return Math.max(this.total / Math.max(1, limits.maxCharacters), this.held / maxHoldingsOf(limits));
+  }
+
+  /**
+   * For owners to call after each insert: does nothing until the tree is a quarter over its limits,
+   * then drops about twice what the insert brought. Between timed evictions this bounds the tree, by
+   * less than twice its limits whatever is inserted, at a cost in proportion to the insert.
+   */
+  relieve(limits: EvictionLimits): void {
+    // As many holdings as the tree may have for the length that was added.
+    const share = (this.addedLength / Math.max(1, limits.maxCharacters)) * maxHoldingsOf(limits);
+    const brought = Math.max(this.addedHoldings, share);
+    this.addedHoldings = 0;
+    this.addedLength = 0;
+    if (this.fullness(limits) <= HEADROOM) return;
+    this.evict({ ...limits, slice: Math.max(RELIEF_SLICE, Math.ceil(2 * brought)) });
   }
 
   /** Makes `tenant` known: it holds the empty prefix. */
@@ -217,6 +239,7 @@ export abstract class TenantTree {
       above.heldChildren = 1;
       linkToTenant(above);
       this.held++;
+      this.addedHoldings++;
     }
     return upper;
   }
@@ -231,6 +254,8 @@ export abstract class TenantTree {
     tenant.size += node.length;
     this.total += node.length;
     this.held++;
+    this.addedHoldings++;
+    this.addedLength += node.length;
     return holding;
   }
 
