@@ -88,9 +88,14 @@ export { AUDIT_LOG, type AuditEntry, type AuditLog } from './audit-log';
 export { WORKER_ADDRESSES, type WorkerAddresses } from './worker-addresses';
 export {
   ADMISSION,
+  ENTRY_CONTROL,
   type Admission,
   type AdmissionRequest,
   type ChargeOutcome,
+  type EntryControl,
+  type EntryListener,
+  type EntryPass,
+  type EntryRefusal,
   type TenantCharge,
 } from './admission';
 export { LIFECYCLE, type Lifecycle } from './lifecycle';

@@ -41,6 +41,21 @@ export const ERROR_CODES = {
     'info',
     "The tenant's budget of requests or tokens per minute does not allow the request.",
   ),
+  admission_queue_full: entry(
+    429,
+    'info',
+    'As many requests are in flight and waiting as --max-concurrent-requests and --queue-size allow.',
+  ),
+  scheduler_queue_full: entry(
+    429,
+    'info',
+    "Nothing is free for the request's priority class, and its queue is full.",
+  ),
+  scheduler_client_cancelled: entry(
+    499,
+    'info',
+    'In logs and metrics only: the client left before its turn came.',
+  ),
   internal_error: entry(500, 'error', 'A fault of the gateway itself; the log has the cause.'),
   filter_failed: entry(500, 'error', 'A candidate filter threw; the request was refused.'),
   policy_failed: entry(
@@ -96,6 +111,22 @@ export const ERROR_CODES = {
     'warn',
     "Workers are available, but this request's own requirements exclude all of them.",
   ),
+  admission_queue_timeout: entry(
+    503,
+    'warn',
+    'The request waited for --queue-timeout-secs, and no other one ended.',
+  ),
+  scheduler_queue_timeout: entry(
+    503,
+    'warn',
+    'The request waited as long as its priority class allows.',
+  ),
+  scheduler_preempted: entry(
+    503,
+    'info',
+    'The request was stopped, before a byte of its answer, for one of a higher priority class.',
+  ),
+  service_unavailable: entry(503, 'info', 'The process ends, and the request would have to wait.'),
   connection_limit_reached: entry(
     503,
     'warn',

@@ -17,6 +17,11 @@ export const ROUTING_TOKENS = 'x-smg-routing-tokens';
 /** In: index of a worker in the caller's unfiltered slice. */
 export const TARGET_WORKER = 'x-smg-target-worker';
 
+/** In: priority class of the request, for the priority scheduler. */
+export const PRIORITY = 'x-smg-priority';
+/** Out: `true` on the error of a request that was stopped for a more urgent one. */
+export const PREEMPTED = 'x-smg-preempted';
+
 /** In: tenant of the request, where the header is trusted; the default of `--tenant-header-name`. */
 export const TENANT_ID = 'x-smg-tenant-id';
 
