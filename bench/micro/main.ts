@@ -9,6 +9,7 @@ import { filtersSuite } from './suites/filters.suite';
 import { headersSuite } from './suites/headers.suite';
 import { kvIndexSuite } from './suites/kv-index.suite';
 import { metricsSuite } from './suites/metrics.suite';
+import { policiesSuite } from './suites/policies.suite';
 import { prefixTreeSuite } from './suites/prefix-tree.suite';
 import { protocolSuite } from './suites/protocol.suite';
 import { selectorSuite } from './suites/selector.suite';
@@ -19,6 +20,7 @@ const SUITES: readonly MicroSuite[] = [
   filtersSuite,
   filterRlSuite,
   selectorSuite,
+  policiesSuite,
   headersSuite,
   prefixTreeSuite,
   kvIndexSuite,
