@@ -11,6 +11,8 @@ import { StreamWatch, truncationEvent } from './stream-watch';
 describe('ClientHead', () => {
   it.each([
     [['Host', 'a', 'host', 'b'], 'more than one Host'],
+    [['Host', 'a, b'], 'Host is no host'],
+    [['Host', 'a b'], 'Host is no host'],
     [['Content-Length', '1', 'content-length', '1'], 'more than one Content-Length'],
     [['Content-Length', '1', 'Transfer-Encoding', 'chunked'], 'Transfer-Encoding beside'],
     [['Transfer-Encoding', 'gzip, chunked'], 'other than chunked'],
