@@ -61,7 +61,7 @@ const CREDENTIALS: Readonly<Record<string, () => string | undefined>> = {
 
 interface Setup {
   readonly name: string;
-  readonly auth: () => PartialGatewayConfig['auth'];
+  readonly auth: () => NonNullable<PartialGatewayConfig['auth']>;
   /** Credentials that open inference; undefined: it is open. */
   readonly serving: readonly string[] | undefined;
   readonly control: Readonly<Record<string, Expected>>;

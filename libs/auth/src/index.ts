@@ -1,7 +1,7 @@
 export { AuthModule } from './auth.module';
 export { AUTH_OPTIONS } from './auth.tokens';
+export { validateAuthOptions } from './core/validate-auth-options';
 export {
-  validateAuthOptions,
   type AuthOptions,
   type ControlPlaneKey,
   type JwtOptions,

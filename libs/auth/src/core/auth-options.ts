@@ -1,5 +1,3 @@
-import { flagMaterial, validateMaterial } from './key-material';
-
 /** One `--tenant-api-key`. */
 export interface TenantKey {
   readonly tenantId: string;
@@ -48,12 +46,4 @@ export interface AuthOptions {
   /** `--control-plane-api-keys-file`: more of them. */
   readonly controlPlaneApiKeysFile?: string | undefined;
   readonly jwt?: JwtOptions | undefined;
-}
-
-/**
- * Refuses keys given as options that could not work or would be ambiguous.
- * @throws Error naming the option and, at most, the owner.
- */
-export function validateAuthOptions(options: AuthOptions): void {
-  validateMaterial(flagMaterial(options), options.jwt !== undefined);
 }

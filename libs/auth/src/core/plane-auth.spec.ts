@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { inspect } from 'node:util';
-import { type AuthOptions, validateAuthOptions } from './auth-options';
+import { type AuthOptions } from './auth-options';
+import { validateAuthOptions } from './validate-auth-options';
 import { ControlPlaneAuth, type ControlDecision, type TokenJudge } from './control-plane-auth';
 import { exposureWarnings } from './exposure';
 import { type JwtOutcome } from './jwt-verifier';
