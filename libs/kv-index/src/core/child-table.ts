@@ -1,5 +1,3 @@
-import { type TreeNode } from './records';
-
 /** Children in one Map; a Map copies itself as it grows, 20 ns an entry. */
 const MAX_MAP = 1_024;
 /** A table that outgrows its map becomes 2^6 tables, each of which may do the same. */
@@ -12,17 +10,17 @@ const MAX_LEVEL = 5;
  * Children by key, as many as there may be: under the root of a tree, one per distinct prompt. A
  * single Map would stop the process for 10 ms and more each time it doubles.
  */
-export class ChildTable {
-  private map: Map<number, TreeNode> | undefined = new Map();
-  private parts: ChildTable[] | undefined;
+export class ChildTable<Child> {
+  private map: Map<number, Child> | undefined = new Map();
+  private parts: ChildTable<Child>[] | undefined;
 
   constructor(private readonly level = 0) {}
 
-  get(key: number): TreeNode | undefined {
+  get(key: number): Child | undefined {
     return this.map === undefined ? this.partOf(key)?.get(key) : this.map.get(key);
   }
 
-  set(key: number, child: TreeNode): void {
+  set(key: number, child: Child): void {
     if (this.map === undefined) {
       this.partOf(key)?.set(key, child);
       return;
@@ -36,13 +34,13 @@ export class ChildTable {
     else this.map.delete(key);
   }
 
-  private fanOut(map: Map<number, TreeNode>): void {
-    this.parts = Array.from({ length: FAN_OUT }, () => new ChildTable(this.level + 1));
+  private fanOut(map: Map<number, Child>): void {
+    this.parts = Array.from({ length: FAN_OUT }, () => new ChildTable<Child>(this.level + 1));
     this.map = undefined;
     for (const [key, child] of map) this.set(key, child);
   }
 
-  private partOf(key: number): ChildTable | undefined {
+  private partOf(key: number): ChildTable<Child> | undefined {
     const mixed = Math.imul((key / 4_294_967_296) ^ key, 0x9e37_79b1);
     return this.parts?.[(mixed >>> (32 - FAN_OUT_BITS * (this.level + 1))) & (FAN_OUT - 1)];
   }

@@ -13,7 +13,7 @@ export interface TreeNode {
   /** Undefined at the root, and once the node was taken out of the tree. */
   parent: TreeNode | undefined;
   /** Undefined while there is none: most nodes are leaves. */
-  children: ChildTable | undefined;
+  children: ChildTable<TreeNode> | undefined;
   /** Who holds this prefix, in no order. Those of dead tenants may linger until they are swept. */
   holdings: Holding[];
   /** The same by tenant, once they are too many to look through. */

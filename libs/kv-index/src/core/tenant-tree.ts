@@ -78,7 +78,10 @@ export abstract class TenantTree {
 
   /** Share of the limits that is taken, by size or by number; above 1, `evict` has work. */
   fullness(limits: EvictionLimits): number {
-    return Math.max(this.total / Math.max(1, limits.maxCharacters), this.held / maxHoldingsOf(limits));
+    return Math.max(
+      this.total / Math.max(1, limits.maxCharacters),
+      this.held / maxHoldingsOf(limits),
+    );
   }
 
   /**
