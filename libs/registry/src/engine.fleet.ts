@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { mapBounded } from './core/map-bounded';
-import { sumOfLoads, type LoadDocument } from './core/load-document';
+import { type LoadDocument } from './core/engine-load';
+import { ranksOf, usedTokensOf } from './core/load-report';
 import { type Worker } from './core/worker';
 import { EngineQuestions } from './engine.questions';
+import { LoadFetcher, type FetchedLoad } from './load.fetcher';
 import { WorkerRegistry } from './worker.registry';
 
 /** Engines asked at the same time. */
 const PARALLEL = 32;
 const FLUSH_TIMEOUT_MS = 45_000;
-const LOADS_TIMEOUT_MS = 5000;
-const LOADS_PATH = '/v1/loads?include=core';
 
 export interface FlushReport {
   readonly engines: number;
@@ -30,6 +30,7 @@ export class EngineFleet {
   constructor(
     private readonly registry: WorkerRegistry,
     private readonly engines: EngineQuestions,
+    private readonly fetcher: LoadFetcher,
   ) {}
 
   async flushCaches(): Promise<FlushReport> {
@@ -44,18 +45,21 @@ export class EngineFleet {
     return { engines: engines.length, successful, failed };
   }
 
+  /** Asked now, whatever the load monitor last heard. */
   async loads(): Promise<readonly WorkerLoad[]> {
-    const documents = new Map<string, LoadDocument | undefined>();
+    const answers = new Map<string, FetchedLoad>();
     await mapBounded(this.#engines(), PARALLEL, async (worker) => {
-      documents.set(worker.baseKey, await this.#load(worker));
+      answers.set(worker.baseKey, await this.fetcher.fetch(worker));
     });
-    return this.registry.all().map((worker) => {
-      const document = documents.get(worker.baseKey);
-      return {
-        worker: worker.url,
-        load: sumOfLoads(document, worker.dpRank),
-        ...(document === undefined ? {} : { details: document }),
-      };
+    return this.registry.all().map(({ url, baseKey, dpRank }) => {
+      const answer = answers.get(baseKey);
+      return answer?.ok === true
+        ? {
+            worker: url,
+            load: usedTokensOf(ranksOf(answer.ranks, dpRank)),
+            details: answer.document,
+          }
+        : { worker: url, load: -1 };
     });
   }
 
@@ -75,19 +79,6 @@ export class EngineFleet {
       return status >= 200 && status < 300 ? undefined : `engine answered ${status}`;
     } catch (error) {
       return error instanceof Error ? error.message : 'failed';
-    }
-  }
-
-  async #load(worker: Worker): Promise<LoadDocument | undefined> {
-    try {
-      const { status, json } = await this.engines.asker(contactOf(worker, LOADS_TIMEOUT_MS))(
-        LOADS_PATH,
-      );
-      const isDocument =
-        status === 200 && typeof json === 'object' && json !== null && !Array.isArray(json);
-      return isDocument ? json : undefined;
-    } catch {
-      return undefined;
     }
   }
 }

@@ -1,14 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { Global, Module, type DynamicModule } from '@nestjs/common';
-import { READINESS_CHECK, WORKER_DIRECTORY, WORKER_EVENTS } from '@smg/plugin-api';
+import { READINESS_CHECK, WORKER_DIRECTORY, WORKER_EVENTS, WORKER_LOADS } from '@smg/plugin-api';
 import { AdminController } from './admin.controller';
 import { systemClock } from './core/clock';
 import { JobQueue } from './core/job-queue';
 import { type RegistryOptions } from './core/registry-options';
 import { createUuidV7 } from './core/uuid-v7';
+import { EngineMetricsController } from './engine-metrics.controller';
+import { EngineMetricsGatherer } from './engine-metrics.gatherer';
 import { EngineFleet } from './engine.fleet';
 import { EngineQuestions } from './engine.questions';
 import { HealthMonitor } from './health.monitor';
+import { LoadFetcher } from './load.fetcher';
+import { LoadMetrics } from './load.metrics';
+import { LoadMonitor } from './load.monitor';
 import { ModelsController } from './models.controller';
 import { RegistrationWorkflow } from './registration.workflow';
 import { REGISTRY_OPTIONS, REGISTRY_RUNTIME, type RegistryRuntime } from './registry.tokens';
@@ -37,7 +42,7 @@ const createJobQueue = (options: RegistryOptions, runtime: RegistryRuntime): Job
 /**
  * The registry of workers. Needs, from global modules: METRICS, WORKER_CALLER, WORKER_ADDRESSES and
  * ENGINE_CATALOG.
- * Provides WORKER_DIRECTORY and WORKER_EVENTS to everyone.
+ * Provides WORKER_DIRECTORY, WORKER_EVENTS and WORKER_LOADS to everyone.
  */
 @Global()
 @Module({})
@@ -45,7 +50,7 @@ export class RegistryModule {
   static forRoot(options: RegistryOptions): DynamicModule {
     return {
       module: RegistryModule,
-      controllers: [WorkersController, AdminController, ModelsController],
+      controllers: [WorkersController, AdminController, ModelsController, EngineMetricsController],
       providers: [
         { provide: REGISTRY_OPTIONS, useValue: options },
         { provide: REGISTRY_RUNTIME, useValue: RUNTIME },
@@ -55,7 +60,13 @@ export class RegistryModule {
         { provide: WORKER_DIRECTORY, useExisting: WorkerRegistry },
         WorkerMetrics,
         EngineQuestions,
+        // Before the monitor: what it knows of an engine changes before the engine is asked again.
+        LoadFetcher,
+        LoadMonitor,
+        { provide: WORKER_LOADS, useExisting: LoadMonitor },
+        LoadMetrics,
         EngineFleet,
+        EngineMetricsGatherer,
         RegistrationWorkflow,
         WorkerRemover,
         SpecGate,
@@ -69,7 +80,14 @@ export class RegistryModule {
         StartupRegistration,
         ...READINESS_CHECK.provide(WorkersReadinessCheck),
       ],
-      exports: [WORKER_DIRECTORY, WORKER_EVENTS, REGISTRY_OPTIONS, WorkerRegistry, WorkerCommands],
+      exports: [
+        WORKER_DIRECTORY,
+        WORKER_EVENTS,
+        WORKER_LOADS,
+        REGISTRY_OPTIONS,
+        WorkerRegistry,
+        WorkerCommands,
+      ],
     };
   }
 }

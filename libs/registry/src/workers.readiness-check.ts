@@ -4,7 +4,10 @@ import { type RegistryOptions } from './core/registry-options';
 import { REGISTRY_OPTIONS } from './registry.tokens';
 import { WorkerRegistry } from './worker.registry';
 
-/** Ready while somebody can serve: any worker, or a prefill and a decode worker in PD mode. */
+/**
+ * Ready while somebody can serve: any worker, or a prefill and a decode worker in PD mode. A worker
+ * that is overloaded counts: taking the gateway away would not relieve it.
+ */
 @Injectable()
 export class WorkersReadinessCheck implements ReadinessCheck {
   readonly name = 'workers';
@@ -19,7 +22,7 @@ export class WorkersReadinessCheck implements ReadinessCheck {
   }
 
   #isServed(): boolean {
-    const ready = this.registry.all().filter((worker) => worker.isReady);
+    const ready = this.registry.all().filter((worker) => worker.status === 'ready');
     if (!this.options.isPrefillDecode) return ready.length > 0;
     return (
       ready.some((worker) => worker.workerType === 'prefill') &&

@@ -1,4 +1,5 @@
 import { type WorkerType } from '@smg/protocol';
+import { type OverloadLimits } from './overload';
 
 /** A worker named at start-up. */
 export interface StartupWorker {
@@ -36,6 +37,21 @@ export interface HealthOptions {
   readonly isDisabled: boolean;
 }
 
+/** What engines are asked about their load. */
+export interface LoadOptions {
+  /** Seconds between two questions to an engine, >= 1. */
+  readonly intervalSecs: number;
+  /**
+   * Ask from the start. Otherwise an engine is asked once a policy wants a report of it, and while
+   * its workers have overload limits.
+   */
+  readonly isWanted: boolean;
+  /** Export the reports as `smg_engine_*`; asks from the start. */
+  readonly engineMetrics: boolean;
+  /** Limits of workers that bring none of their own; undefined: those are not protected. */
+  readonly overload?: OverloadLimits | undefined;
+}
+
 /** Everything the registry is told at start-up. */
 export interface RegistryOptions {
   readonly startupWorkers: readonly StartupWorker[];
@@ -57,6 +73,7 @@ export interface RegistryOptions {
   /** 0 removes at once. */
   readonly drainSettleSecs: number;
   readonly resilience: ResilienceOptions;
+  readonly loads: LoadOptions;
   /** Budget of one upstream attempt, body included. */
   readonly requestTimeoutSecs: number;
   /** Readiness needs a ready prefill and a ready decode worker. */
@@ -97,6 +114,7 @@ export const DEFAULT_REGISTRY_OPTIONS: RegistryOptions = {
     retryableStatusCodes: [408, 429, 500, 502, 503, 504],
     capacityStatusCodes: [429],
   },
+  loads: { intervalSecs: 10, isWanted: false, engineMetrics: false },
   requestTimeoutSecs: 1800,
   isPrefillDecode: false,
 };

@@ -1,5 +1,6 @@
 import { type ResilienceWire, type WorkerSpecWire } from '@smg/protocol';
 import { type BreakerConfig } from './circuit-breaker';
+import { effectiveOverload, type OverloadLimits } from './overload';
 import { type RegistryOptions, type ResilienceOptions } from './registry-options';
 import { type ProbeThresholds } from './status-machine';
 
@@ -30,6 +31,10 @@ export interface WorkerSettings {
   /** Whole upstream attempt, body included. */
   readonly requestTimeoutMs: number;
   readonly health: EffectiveHealth;
+  /** Between two load reports. */
+  readonly loadIntervalMs: number;
+  /** Undefined: never counts as overloaded. */
+  readonly overload: OverloadLimits | undefined;
 }
 
 /** Longest delay a Node timer takes without firing at once; a longer wait is cut to it. */
@@ -48,6 +53,11 @@ export function effectiveSettings(spec: WorkerSpecWire, options: RegistryOptions
     capacityStatusCodes: new Set(own.capacity_status_codes ?? shared.capacityStatusCodes),
     requestTimeoutMs: seconds(spec.http_pool?.timeout_secs ?? options.requestTimeoutSecs),
     health: effectiveHealth(spec, options),
+    // 0 would ask without a pause.
+    loadIntervalMs: seconds(
+      Math.max(1, spec.load_monitor_interval_secs ?? options.loads.intervalSecs),
+    ),
+    overload: effectiveOverload(spec.overload, options.loads.overload),
   };
 }
 
