@@ -25,7 +25,7 @@ class Walker {
 }
 
 const PUBLIC = ['/liveness', '/readiness', '/health', '/health_generate', '/v1/models'].concat([
-  ...['/get_model_info', '/get_server_info'],
+  ...['/get_model_info', '/get_server_info', '/engine_metrics'],
 ]);
 
 const CONTROL_401 = 'Missing or invalid Authorization header';
