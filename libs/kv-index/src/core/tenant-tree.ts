@@ -96,7 +96,7 @@ export abstract class TenantTree {
     this.addedHoldings = 0;
     this.addedLength = 0;
     if (this.fullness(limits) <= HEADROOM) return;
-    this.evict({ ...limits, slice: Math.max(RELIEF_SLICE, Math.ceil(2 * brought)) });
+    this.drain(limits, Math.max(RELIEF_SLICE, Math.ceil(2 * brought)));
   }
 
   /** Makes `tenant` known: it holds the empty prefix. */
@@ -129,21 +129,7 @@ export abstract class TenantTree {
    * @returns whether it is done; false asks for another call.
    */
   evict(limits: EvictionLimits): boolean {
-    let budget = limits.slice ?? DEFAULT_SLICE;
-    budget = this.sweep(budget);
-    const cutoff = limits.maxIdleMs === undefined ? undefined : this.now() - limits.maxIdleMs;
-    const maxHoldings = maxHoldingsOf(limits);
-    for (; budget > 0; budget--) {
-      const oldest = this.queue.oldest;
-      if (oldest === undefined) break;
-      const isExpired = cutoff !== undefined && oldest.stampedAt <= cutoff;
-      const isFull = this.total > limits.maxCharacters || this.held > maxHoldings;
-      if (!isFull && !isExpired) break;
-      // Not a leaf yet: it is older than all that stay queued, so it goes as soon as it is one.
-      if (oldest.tenant.isAlive && oldest.heldChildren > 0) this.queue.remove(oldest);
-      else this.drop(oldest);
-    }
-    return budget > 0 && this.dead.length === 0;
+    return this.drain(limits, limits.slice ?? DEFAULT_SLICE);
   }
 
   /** Follows `text` down the tree. */
@@ -290,6 +276,23 @@ export abstract class TenantTree {
     if (above === undefined || --above.heldChildren > 0) return;
     // Its stamp, if any, is older than every queued one: see `evict` and `split`.
     if (!above.isQueued) this.queue.pushOldest(above);
+  }
+
+  private drain(limits: EvictionLimits, slice: number): boolean {
+    let budget = this.sweep(slice);
+    const cutoff = limits.maxIdleMs === undefined ? undefined : this.now() - limits.maxIdleMs;
+    const maxHoldings = maxHoldingsOf(limits);
+    for (; budget > 0; budget--) {
+      const oldest = this.queue.oldest;
+      if (oldest === undefined) break;
+      const isExpired = cutoff !== undefined && oldest.stampedAt <= cutoff;
+      const isFull = this.total > limits.maxCharacters || this.held > maxHoldings;
+      if (!isFull && !isExpired) break;
+      // Not a leaf yet: it is older than all that stay queued, so it goes as soon as it is one.
+      if (oldest.tenant.isAlive && oldest.heldChildren > 0) this.queue.remove(oldest);
+      else this.drop(oldest);
+    }
+    return budget > 0 && this.dead.length === 0;
   }
 
   /** Drops what dead tenants held. @returns the budget that is left. */
