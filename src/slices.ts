@@ -16,7 +16,7 @@ export function registrySlice(
   config: GatewayConfig,
   sharedKey: string | undefined,
 ): RegistryOptions {
-  const { workers, health, retry, breaker, requests } = config;
+  const { workers, health, retry, breaker, requests, routing } = config;
   return {
     ...DEFAULT_REGISTRY_OPTIONS,
     startupWorkers: workers.urls.map((url) => ({ url, workerType: 'regular' })),
@@ -55,6 +55,27 @@ export function registrySlice(
       disableCircuitBreaker: breaker.disabled,
     },
     requestTimeoutSecs: requests.timeoutSecs,
+    loads: loadOptions(routing),
+  };
+}
+
+/** Policies that choose by load reports; others that want one get the polling started. */
+const BY_REPORTS: ReadonlySet<string | undefined> = new Set(['least_load', 'power_of_two']);
+/** KV use of `--worker-overload-protection` alone. Source: SMG contract 1.2. */
+const DEFAULT_OVERLOAD_USAGE = 0.9;
+
+function loadOptions(routing: GatewayConfig['routing']): RegistryOptions['loads'] {
+  const { overloadProtection, overloadWaitingRequests, overloadTokenUsage } = routing;
+  const hasLimits = overloadWaitingRequests !== undefined || overloadTokenUsage !== undefined;
+  const overload = hasLimits
+    ? { waitingRequests: overloadWaitingRequests, tokenUsage: overloadTokenUsage }
+    : { tokenUsage: DEFAULT_OVERLOAD_USAGE };
+  const policies = [routing.policy, routing.prefillPolicy, routing.decodePolicy];
+  return {
+    intervalSecs: routing.loadMonitorIntervalSecs,
+    isWanted: policies.some((policy) => BY_REPORTS.has(policy)),
+    engineMetrics: routing.engineMetrics,
+    ...(overloadProtection || hasLimits ? { overload } : {}),
   };
 }
 
@@ -178,5 +199,6 @@ export function proxySlice({ requests, retry, routing }: GatewayConfig): ProxyOp
     requireModel: routing.enableIgw,
     retriesDisabled: retry.disabled,
     retry,
+    loadMonitorIntervalSecs: routing.loadMonitorIntervalSecs,
   };
 }

@@ -24,7 +24,13 @@ import { DEFAULT_SELECTION_RETRY, type SelectionRetry } from './proxy.options';
 import { onResponseOver } from './response-over';
 import { type RouteCells, type RouterErrorType } from './router.metrics';
 import { type RoutableWorker, type RunServices } from './run.services';
-import { describeNobody, firstReady, isAllOverloaded } from './selection-answers';
+import {
+  describeNobody,
+  describeOverloaded,
+  firstReady,
+  isAllOverloaded,
+  isOverloaded,
+} from './selection-answers';
 import { TenantShare } from './tenant.share';
 import { type AttemptOwner, UpstreamAttempt } from './upstream.attempt';
 
@@ -280,15 +286,26 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     outcome: Exclude<SelectionOutcome, { kind: 'selected' }>,
   ): void {
     const overloaded = outcome.kind === 'no_candidates' && isAllOverloaded(pool);
-    const retryAfterSecs = this.services.options.loadMonitorIntervalSecs ?? 10;
-    const error = describeNobody(pool, outcome, overloaded ? retryAfterSecs : undefined);
+    if (overloaded) this.services.metrics.shed('selection');
+    const error = describeNobody(pool, outcome, overloaded ? this.shedRetryAfterSecs : undefined);
     const { retry, retriesDisabled } = this.services.options;
     const settings = retriesDisabled ? ONE_ATTEMPT : (retry ?? DEFAULT_SELECTION_RETRY);
     if (overloaded || !this.again(settings, undefined)) this.reply(error, false);
   }
 
+  /** When the next load reports are due. */
+  private get shedRetryAfterSecs(): number {
+    return this.services.options.loadMonitorIntervalSecs ?? 10;
+  }
+
   private dispatch(worker: RoutableWorker): void {
     const { exchange, parts } = this;
+    // Flagged since it was chosen. Information is no load.
+    if (exchange.endpoint !== 'info' && isOverloaded(worker)) {
+      this.services.metrics.shed('dispatch');
+      this.reply(describeOverloaded(worker, this.shedRetryAfterSecs), false);
+      return;
+    }
     exchange.routedWorker = worker;
     for (const interceptor of this.interceptors) interceptor.onDispatch(exchange);
     const isInfo = exchange.endpoint === 'info';

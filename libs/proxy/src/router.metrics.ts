@@ -37,6 +37,7 @@ export class RouterMetrics {
   private readonly exhausted: MetricFamily<CounterCell>;
   private readonly workerErrors: MetricFamily<CounterCell>;
   private readonly truncated: MetricFamily<CounterCell>;
+  private readonly sheds: MetricFamily<CounterCell>;
   private readonly models = new Set<string>();
   /** Cells by `model\0endpoint\0streaming`; bounded by MAX_MODELS times the few endpoints. */
   private readonly cells = new Map<string, RouteCells>();
@@ -86,6 +87,11 @@ export class RouterMetrics {
       'smg_router_streams_truncated_total',
       'Answers that broke off after their head was sent.',
       ['model', 'endpoint'],
+    );
+    this.sheds = counter(
+      'smg_worker_overload_shed_total',
+      'Requests refused because of overload: of every worker at selection, of the chosen one at dispatch.',
+      ['stage'],
     );
   }
 
@@ -141,6 +147,10 @@ export class RouterMetrics {
 
   truncatedStream(model: string | undefined, endpoint: Endpoint): void {
     this.truncated.cell(this.labelOf(model), endpoint).inc();
+  }
+
+  shed(stage: 'selection' | 'dispatch'): void {
+    this.sheds.cell(stage).inc();
   }
 
   private labelOf(model: string | undefined): string {

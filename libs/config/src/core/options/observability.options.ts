@@ -35,8 +35,9 @@ export const OBSERVABILITY_OPTIONS = [
   }),
   inert('disable-load-monitoring', flag, {
     default: false,
-    doc: 'Do not poll workers for their load.',
-    because: 'workers are not polled for their load in this version',
+    doc: 'Do not poll workers for their load unless something needs it.',
+    because:
+      'workers are only ever polled while a policy, overload protection or engine metrics need it',
   }),
   unavailable('log-dir', optional(one(filled('path'))), {
     default: undefined,

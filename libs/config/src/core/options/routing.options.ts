@@ -217,23 +217,28 @@ export const ROUTING_OPTIONS = [
     default: 5,
     doc: 'bucket: seconds between adjustments of the boundaries.',
   }),
-  unavailable('worker-overload-protection', flag, {
+  option('routing.overloadProtection', 'worker-overload-protection', flag, {
     default: false,
-    doc: 'Take overloaded workers out of selection.',
+    doc: 'Take overloaded workers out of selection. Alone: from a KV-cache use of 0.9 on.',
   }),
-  unavailable('worker-overload-waiting-requests', optional(one(usize(1))), {
+  option(
+    'routing.overloadWaitingRequests',
+    'worker-overload-waiting-requests',
+    optional(one(usize(1))),
+    {
+      default: undefined,
+      doc: 'Waiting requests from which on a worker counts as overloaded; implies --worker-overload-protection.',
+    },
+  ),
+  option('routing.overloadTokenUsage', 'worker-overload-token-usage', optional(one(share('f64'))), {
     default: undefined,
-    doc: 'Queue length that counts as overload.',
+    doc: 'KV-cache use from which on a worker counts as overloaded; implies --worker-overload-protection.',
   }),
-  unavailable('worker-overload-token-usage', optional(one(share('f64'))), {
-    default: undefined,
-    doc: 'KV-cache use that counts as overload.',
-  }),
-  unavailable('load-monitor-interval', one(seconds(1)), {
+  option('routing.loadMonitorIntervalSecs', 'load-monitor-interval', one(seconds(1)), {
     default: 10,
-    doc: 'Seconds between load reports asked of workers.',
+    doc: 'Seconds between load reports asked of workers, while something needs them; also the `Retry-After` of overload answers.',
   }),
-  unavailable('engine-metrics', flag, {
+  option('routing.engineMetrics', 'engine-metrics', flag, {
     default: false,
     doc: 'Export what engines report as `smg_engine_*` metrics.',
   }),
