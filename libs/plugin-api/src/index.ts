@@ -98,6 +98,12 @@ export {
   type EntryRefusal,
   type TenantCharge,
 } from './admission';
+export {
+  ANSWER_RECORDER,
+  type AnswerRecorder,
+  type AnswerRecording,
+  type RecordedRequest,
+} from './answer-recorder';
 export { LIFECYCLE, type Lifecycle } from './lifecycle';
 export { PLUGIN_API_VERSION } from './version';
 export { ControlPlane, DataPlane, PLANE_METADATA, Public, type Plane } from './decorators/planes';

@@ -32,6 +32,7 @@ export const ERROR_CODES = {
   invalid_request: entry(400, 'info', 'The request cannot be understood as sent.'),
   request_body_aborted: entry(400, 'info', 'The client closed before its body was complete.'),
   invalid_api_key: entry(401, 'info', 'The serving key is missing or unknown.'),
+  not_found: entry(404, 'info', 'No stored response has this id, or it is not yours.'),
   model_not_found: entry(404, 'info', 'No registered worker serves this model.'),
   request_body_stalled: entry(408, 'info', 'The client paused its upload for too long.'),
   request_uri_too_long: entry(414, 'info', 'The request target is longer than 16 KiB.'),
@@ -57,6 +58,11 @@ export const ERROR_CODES = {
     'In logs and metrics only: the client left before its turn came.',
   ),
   internal_error: entry(500, 'error', 'A fault of the gateway itself; the log has the cause.'),
+  storage_error: entry(
+    500,
+    'error',
+    'The store of responses and conversations failed or did not answer in time.',
+  ),
   filter_failed: entry(500, 'error', 'A candidate filter threw; the request was refused.'),
   policy_failed: entry(
     500,
@@ -90,6 +96,7 @@ export const ERROR_CODES = {
     'warn',
     'Sent as the last event of a stream whose worker died: the answer is incomplete.',
   ),
+  no_worker_response: entry(502, 'warn', 'A call to every worker was answered by none of them.'),
   no_available_workers: entry(
     503,
     'warn',

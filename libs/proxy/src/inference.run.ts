@@ -1,6 +1,7 @@
 import { GatewayError, REQUEST_ID, type ErrorCode } from '@smg/protocol';
 import {
   type Admission,
+  type AnswerRecording,
   type RequestRefusal,
   type ResponseInterceptor,
   type SelectionOutcome,
@@ -61,6 +62,8 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
   readonly interceptors: readonly ResponseInterceptor[];
   /** What the request has taken from its tenant's budget. */
   share: TenantShare | undefined;
+  /** Keeps the answer; undefined when nobody wants it. */
+  recording: AnswerRecording | undefined;
   private readonly startedAt: number;
   private body: Buffer = EMPTY;
   private pool: WorkerPoolView | undefined;
@@ -159,8 +162,19 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     this.pool = pool;
     exchange.model = pool.model;
     this.rewritesModel = facts.namesModel && pool.model !== facts.model;
+    // Only these answers have an id to be asked for by.
+    if (exchange.endpoint === 'responses') this.recording = this.recordingOf(facts);
     if (services.admission === undefined) this.next();
     else this.admitted(services.admission, facts);
+  }
+
+  private recordingOf({ json }: RequestFacts): AnswerRecording | undefined {
+    return this.services.recorder?.recordingOf({
+      endpoint: this.exchange.endpoint,
+      requestId: this.exchange.requestId,
+      authenticatedTenant: this.authenticatedTenant,
+      json,
+    });
   }
 
   onBodyFailure(failure: BodyFailure): void {

@@ -1,12 +1,14 @@
 import { Logger, Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
 import {
   ADMISSION,
+  ANSWER_RECORDER,
   LIFECYCLE,
   REQUEST_OBSERVER,
   RESPONSE_INTERCEPTOR,
   SERVING_AUTH,
   WORKER_DIRECTORY,
   type Admission,
+  type AnswerRecorder,
   type Lifecycle,
   type RequestObserver,
   type ServingAuth,
@@ -40,15 +42,23 @@ const runServices: FactoryProvider<RunServices> = {
     LIFECYCLE,
     RouterMetrics,
     { token: ADMISSION, optional: true },
+    { token: ANSWER_RECORDER, optional: true },
   ],
   useFactory: (
     options: ProxyOptions,
     directory: WorkerDirectory,
     selector: SelectorBridge,
     transport: UpstreamTransport,
-    ...rest: [ServingAuth, RequestObserver, Lifecycle, RouterMetrics, Admission | undefined]
+    ...rest: [
+      ServingAuth,
+      RequestObserver,
+      Lifecycle,
+      RouterMetrics,
+      Admission | undefined,
+      AnswerRecorder | undefined,
+    ]
   ): RunServices => {
-    const [auth, observer, lifecycle, metrics, admission] = rest;
+    const [auth, observer, lifecycle, metrics, admission, recorder] = rest;
     const logger = new Logger('proxy');
     return Object.freeze({
       options,
@@ -57,6 +67,7 @@ const runServices: FactoryProvider<RunServices> = {
       transport,
       auth,
       admission,
+      recorder,
       observer,
       lifecycle,
       metrics,

@@ -1,5 +1,6 @@
 import {
   type Admission,
+  type AnswerRecorder,
   type HeaderReader,
   type Lifecycle,
   type RequestObserver,
@@ -47,6 +48,8 @@ export interface RunServices {
   readonly auth: ServingAuth;
   /** Undefined while nothing limits requests. */
   readonly admission?: Admission | undefined;
+  /** Undefined while no answer is kept. */
+  readonly recorder?: AnswerRecorder | undefined;
   readonly observer: RequestObserver;
   readonly lifecycle: Lifecycle;
   readonly metrics: RouterMetrics;

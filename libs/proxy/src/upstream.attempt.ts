@@ -1,5 +1,5 @@
 import { GatewayError, REQUEST_ID } from '@smg/protocol';
-import { type ResponseInterceptor } from '@smg/plugin-api';
+import { type AnswerRecording, type ResponseInterceptor } from '@smg/plugin-api';
 import {
   readResponseHeaders,
   type RelayHeaders,
@@ -32,6 +32,8 @@ export interface AttemptOwner {
   readonly interceptors: readonly ResponseInterceptor[];
   /** Undefined while nothing limits requests. */
   readonly share: TenantShare | undefined;
+  /** Undefined when nobody keeps the answer. */
+  readonly recording: AnswerRecording | undefined;
   /** A whole answer may be thrown away for another attempt. @returns true when one is scheduled. */
   retryAnswer(status: number): boolean;
   /** The worker failed before a byte of an answer; another attempt, or this error. */
@@ -62,6 +64,7 @@ export class UpstreamAttempt implements UpstreamHandler {
   private watch: StreamWatch | undefined;
   private json: JsonWatch | undefined;
   private usage: UsageWatch | undefined;
+  private recording: AnswerRecording | undefined;
   /** What the request counts under at its worker, beside the load. */
   private key: string | undefined;
 
@@ -119,9 +122,13 @@ export class UpstreamAttempt implements UpstreamHandler {
     }
   }
 
-  /** Tells the tenant's budget that an engine answers. */
+  /** Tells the tenant's budget, and who keeps answers, that an engine answers. */
   private accountFor(isSuccess: boolean, isEncoded: boolean): void {
-    const { share } = this.owner;
+    const { share, recording } = this.owner;
+    if (isSuccess && !isEncoded) {
+      this.recording = recording;
+      recording?.begin(this.isStream);
+    }
     if (share === undefined) return;
     share.answered(isSuccess);
     if (this.isStream && !isEncoded) this.usage = share.watchStream();
@@ -131,6 +138,7 @@ export class UpstreamAttempt implements UpstreamHandler {
     if (this.settled) return true;
     this.bytes += chunk.length;
     this.json?.see(chunk);
+    this.recording?.see(chunk);
     if (this.isStream) {
       this.watch?.see(chunk);
       this.usage?.see(chunk);
@@ -222,6 +230,7 @@ export class UpstreamAttempt implements UpstreamHandler {
     if (errorStatus !== 0) {
       this.owner.services.metrics.failed(exchange.model, exchange.endpoint, 'backend_error');
     }
+    this.recording?.complete();
     writer.end();
   }
 
@@ -231,6 +240,7 @@ export class UpstreamAttempt implements UpstreamHandler {
       return;
     }
     this.worker.recordOutcome(this.status);
+    this.recording?.complete();
     this.owner.writer.end();
   }
 
@@ -285,6 +295,7 @@ export class UpstreamAttempt implements UpstreamHandler {
     }
     const hasBody = this.status !== 204 && this.status !== 304;
     if (hasBody) head.headers.push('content-length', String(body.length));
+    this.recording?.complete();
     writer.head(this.status, head.headers);
     writer.end(body.length === 0 ? undefined : body);
   }
