@@ -14,6 +14,11 @@ const bannedProperties = [
     property: 'randomUUID',
     message: 'Worker and job ids are UUIDv7: they sort by time.',
   },
+  {
+    object: 'URL',
+    property: 'canParse',
+    message: 'On Node 20 it misreads names that are not ASCII; use parseUrl of @smg/protocol.',
+  },
 ];
 
 const bannedSyntax = [

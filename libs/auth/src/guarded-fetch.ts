@@ -1,3 +1,4 @@
+import { parseUrl } from '@smg/protocol';
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -37,7 +38,7 @@ export interface GuardedFetchOptions {
 export function guardedFetch(options: GuardedFetchOptions = {}): FetchJson {
   const { resolve = systemResolver, deadlineMs = DEADLINE_MS } = options;
   return async (text, signal) => {
-    const url = URL.canParse(text) ? new URL(text) : undefined;
+    const url = parseUrl(text);
     if (url === undefined) throw new JwksError('refused', 'not a URL');
     const refusal = refusalOfUrl(url);
     if (refusal !== undefined) throw new JwksError('refused', `${url.host}: ${refusal}`);

@@ -1,3 +1,4 @@
+import { parseUrl } from '@smg/protocol';
 import { type UsableJwk, usableKeys } from './core/jwk-set';
 import { JwksError, type KeyTable, type VerifyKey } from './core/jwks-cache';
 import { hostOf, isLocalHost } from './core/remote-address';
@@ -50,11 +51,12 @@ export class JwksSource {
       throw new JwksError('invalid', 'the discovery document names another issuer');
     }
     const uri = members['jwks_uri'];
-    if (typeof uri !== 'string' || !URL.canParse(uri)) {
+    const url = typeof uri === 'string' ? parseUrl(uri) : undefined;
+    if (typeof uri !== 'string' || url === undefined) {
       throw new JwksError('invalid', 'the discovery document has no jwks_uri');
     }
     // Only an issuer of this machine may lead to this machine.
-    if (isLocalHost(hostOf(new URL(uri))) && !isLocalHost(hostOf(new URL(issuer)))) {
+    if (isLocalHost(hostOf(url)) && !isLocalHost(hostOf(new URL(issuer)))) {
       throw new JwksError('refused', 'the discovery document leads to localhost');
     }
     return uri;

@@ -49,3 +49,4 @@ export {
   type WorkerStatus,
   type WorkerType,
 } from './worker.types';
+export { parseUrl } from './parse-url';

@@ -1,4 +1,4 @@
-import { type ConnectionMode } from '@smg/protocol';
+import { type ConnectionMode, parseUrl } from '@smg/protocol';
 
 /**
  * The one parser of worker URLs, for the command line and the API.
@@ -114,8 +114,8 @@ function canonicalHost(raw: string): string | undefined {
   const plain = zoned === null ? raw : `[${zoned[1] ?? ''}]`;
   if (plain === '' || plain === '.' || /[\s%\\<>^|]/.test(plain)) return undefined;
   // The scheme is fixed: only the host rules of the URL standard are wanted here.
-  if (!URL.canParse(`http://${plain}/`)) return undefined;
-  const { hostname } = new URL(`http://${plain}/`);
+  const hostname = parseUrl(`http://${plain}/`)?.hostname;
+  if (hostname === undefined) return undefined;
   return zoned === null ? hostname : `${hostname.slice(0, -1)}%25${zoned[2] ?? ''}]`;
 }
 

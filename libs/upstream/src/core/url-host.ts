@@ -1,3 +1,4 @@
+import { parseUrl } from '@smg/protocol';
 import { isIP } from 'node:net';
 
 /** Where a worker URL leads. */
@@ -15,8 +16,7 @@ export interface UrlHost {
 export function hostOf(url: string): UrlHost | undefined {
   // A rank would make the host a user name; a zone is no part of the URL standard.
   const { text, zone } = splitZone(url.replace(/@\d{1,5}\/?$/, ''));
-  if (!URL.canParse(text)) return undefined;
-  const { hostname } = new URL(text);
+  const hostname = parseUrl(text)?.hostname ?? '';
   if (hostname === '') return undefined;
   if (hostname.startsWith('[')) {
     return { host: `${hostname.slice(1, -1)}${zone}`, isAddress: true };

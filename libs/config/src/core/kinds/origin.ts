@@ -1,3 +1,4 @@
+import { parseUrl } from '@smg/protocol';
 import { bad, good, type Parsed } from '../parsed';
 import { show } from '../show';
 import { type Scalar } from './kind';
@@ -17,19 +18,10 @@ function check(value: string): Parsed<string> {
     return good(`${scheme.toLowerCase()}://${authority}`);
   }
   // The URL parser would forgive what follows, and a browser never sends it.
-  const normal = /^https?:\/\/[^/?#@\\\s]+\/?$/i.test(value) ? originOf(value) : undefined;
+  const normal = /^https?:\/\/[^/?#@\\\s]+\/?$/i.test(value) ? parseUrl(value)?.origin : undefined;
   return normal === undefined
     ? bad(`${show(value)} is not an origin: scheme, host and, if need be, port`)
     : good(normal);
-}
-
-/** Not by `URL.canParse`: on Node 20, once compiled, it misreads names that are not ASCII. */
-function originOf(value: string): string | undefined {
-  try {
-    return new URL(value).origin;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Origin of a page as a browser sends it: lower case, no default port, no path. */

@@ -1,3 +1,4 @@
+import { parseUrl } from '@smg/protocol';
 import { bad, good, type Parsed } from '../parsed';
 import { show, showJson } from '../show';
 import { type Scalar } from './kind';
@@ -62,7 +63,7 @@ export const httpUrl: Scalar<string> = text({
   label: 'URL',
   rule: 'an http or https URL without credentials, query and fragment',
   check: (value) => {
-    const url = URL.canParse(value) ? new URL(value) : undefined;
+    const url = parseUrl(value);
     if (url === undefined || !/^https?:$/.test(url.protocol)) return bad('is not an http(s) URL');
     if (url.username !== '' || url.password !== '') return bad('has credentials in it');
     return url.search === '' && url.hash === '' && !/[?#]$/.test(value)

@@ -1,3 +1,4 @@
+import { parseUrl } from '@smg/protocol';
 import { bad, good, type Parsed } from '../parsed';
 import { show } from '../show';
 import { type Scalar } from './kind';
@@ -25,7 +26,7 @@ function check(url: string): Parsed<string> {
   if (authority.includes('@')) {
     return bad('the URL holds a user name or password; give the key with --api-key instead');
   }
-  if (!URL.canParse(`http://${authority}`)) return bad(`${shown(url)} has no valid host`);
+  if (parseUrl(`http://${authority}`) === undefined) return bad(`${shown(url)} has no valid host`);
   return good(url);
 }
 
