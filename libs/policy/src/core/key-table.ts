@@ -136,3 +136,8 @@ export function pinFirst(entry: KeyEntry, worker: WorkerView): void {
   entry.pins.unshift(worker.url);
   if (entry.pins.length > MAX_PINS) entry.pins.pop();
 }
+
+/** A worker to try while the first of a key is away; the first stays. */
+export function pinSecond(entry: KeyEntry, worker: WorkerView): void {
+  entry.pins.splice(1, MAX_PINS, worker.url);
+}

@@ -107,11 +107,17 @@ describe('sticky keys', () => {
     );
   });
 
-  it('keep their worker over one failed attempt', () => {
-    const { ask, workers } = setUp(3);
-    ask({ key: 'a' });
+  it('keep their worker over failed attempts, and have one second for as long as they fail', () => {
+    const { ask, workers } = setUp(4);
+    expect(ask({ key: 'a' })).toBe(workers[0]);
     const others = workers.slice(1);
-    expect(others).toContain(ask({ key: 'a', candidates: others, avoid: workers[0]! }));
+    const again = { key: 'a', candidates: others, avoid: workers[0]! };
+    const second = ask(again);
+    expect(others).toContain(second);
+    expect([ask(again), ask(again)]).toEqual([second, second]);
+    expect(ask({ key: 'a' })).toBe(workers[0]);
+    const third = ask({ ...again, candidates: others.filter((worker) => worker !== second) });
+    expect(ask(again)).toBe(third);
     expect(ask({ key: 'a' })).toBe(workers[0]);
   });
 

@@ -10,7 +10,14 @@ import { askPolicy } from './ask-policy';
 import { assignWorker } from './assignment';
 import { type KeyMetrics } from './key-metrics';
 import { sweepKeys } from './key-sweep';
-import { type FindWorker, type KeyEntry, KeyTable, pinFirst, pinnedOf } from './key-table';
+import {
+  type FindWorker,
+  type KeyEntry,
+  KeyTable,
+  pinFirst,
+  pinnedOf,
+  pinSecond,
+} from './key-table';
 import { PROCESS_TIMERS, type Timers } from './timers';
 
 // --routing-key-override: a key stays with the worker that served it, whatever the policy says, unless
@@ -46,7 +53,7 @@ export class StickyKeys {
 
   /**
    * @param candidates those that may serve, `avoid` already left out.
-   * @param avoid the worker whose transport just failed: its keys are served elsewhere, and stay its own.
+   * @param avoid the worker whose transport just failed: its keys are served by a second, and stay its own.
    */
   select(
     policy: RoutingPolicy,
@@ -72,7 +79,11 @@ export class StickyKeys {
     }
     if (avoid !== undefined && entry.pins[0] === avoid.url) {
       branches.count('occupied_miss');
-      return pinnedOf(entry, candidates, this.find) ?? this.choose(policy, candidates, context);
+      const second = pinnedOf(entry, candidates, this.find);
+      if (second !== undefined) return second;
+      const picked = this.choose(policy, candidates, context);
+      if (picked !== undefined) pinSecond(entry, picked);
+      return picked;
     }
     const pinned = pinnedOf(entry, candidates, this.find);
     if (pinned !== undefined && pinned.requestsOf(key) < MAX_IN_FLIGHT) {
