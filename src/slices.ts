@@ -162,6 +162,7 @@ export function admissionSlice({ tenants }: GatewayConfig): AdmissionOptions {
     rateLimitConfig: tenants.rateLimitConfig,
     trustHeader: tenants.trustHeader,
     headerName: tenants.headerName,
+    entry: undefined,
   };
 }
 

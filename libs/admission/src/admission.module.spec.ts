@@ -34,6 +34,7 @@ describe('AdmissionModule', () => {
           rateLimitConfig: path,
           trustHeader: true,
           headerName: 'X-Tenant',
+          entry: undefined,
           now: clock.now,
         }),
       ],

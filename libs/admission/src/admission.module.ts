@@ -1,8 +1,23 @@
-import { Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
-import { ADMISSION, METRICS, RELOADABLE, type Admission, type Metrics } from '@smg/plugin-api';
-import { ADMISSION_OPTIONS, type AdmissionOptions } from './admission.options';
+import { Module, type DynamicModule, type FactoryProvider, type Provider } from '@nestjs/common';
+import {
+  ADMISSION,
+  ENTRY_CONTROL,
+  METRICS,
+  RELOADABLE,
+  WORKER_DIRECTORY,
+  WORKER_EVENTS,
+  type Admission,
+  type EntryControl,
+  type Metrics,
+  type WorkerDirectory,
+  type WorkerEvents,
+} from '@smg/plugin-api';
+import { ADMISSION_OPTIONS, type AdmissionOptions, type EntryOptions } from './admission.options';
 import { TenantAdmission } from './core/tenant-admission';
 import { TenantLedger } from './core/tenant-ledger';
+import { buildEntry } from './entry.factory';
+import { rateLimitCells } from './entry.meters';
+import { SchedulerPlanSource } from './scheduler-plan.source';
 import { TenantLimitsSource } from './tenant-limits.source';
 
 /** Tenants kept beside those with a key or a policy of their own; about 300 bytes each. */
@@ -33,11 +48,7 @@ const admission: FactoryProvider<Admission> = {
         help: 'Requests judged by the budget of their tenant.',
         labels: ['result'],
       }),
-      metrics.counter({
-        name: 'smg_http_rate_limit_total',
-        help: 'Requests judged by any limit on requests.',
-        labels: ['result'],
-      }),
+      rateLimitCells(metrics),
     ];
     return new TenantAdmission(ledger, trustHeader ? headerName.toLowerCase() : undefined, {
       allowed: families.map((family) => family.cell('allowed')),
@@ -46,25 +57,68 @@ const admission: FactoryProvider<Admission> = {
   },
 };
 
-/** Provides ADMISSION, globally, while something is limited. */
+const plans: FactoryProvider<SchedulerPlanSource> = {
+  provide: SchedulerPlanSource,
+  inject: [ADMISSION_OPTIONS],
+  useFactory: ({ entry }: AdmissionOptions) => new SchedulerPlanSource(entry?.scheduler?.config),
+};
+
+const entryControl: FactoryProvider<EntryControl> = {
+  provide: ENTRY_CONTROL,
+  inject: [ADMISSION_OPTIONS, METRICS, WORKER_DIRECTORY, WORKER_EVENTS, SchedulerPlanSource],
+  useFactory: (
+    options: AdmissionOptions,
+    metrics: Metrics,
+    directory: WorkerDirectory,
+    events: WorkerEvents,
+    source: SchedulerPlanSource,
+  ): EntryControl => {
+    const { entry } = options;
+    if (entry === undefined) throw new Error('a limit of requests in flight without its options');
+    return buildEntry({ options, entry, metrics, directory, events, plans: source });
+  },
+};
+
+/** Provides ADMISSION while tenants have budgets, and ENTRY_CONTROL while requests in flight are limited. */
 @Module({})
 export class AdmissionModule {
   static forRoot(options: AdmissionOptions): DynamicModule {
-    if (!options.rateLimitEnabled) return { module: AdmissionModule };
+    const budgets = options.rateLimitEnabled ? budgetProviders() : [];
+    const entry = options.entry === undefined ? [] : entryProviders(options.entry);
+    if (budgets.length + entry.length === 0) return { module: AdmissionModule };
     return {
       module: AdmissionModule,
       global: true,
-      providers: [
-        { provide: ADMISSION_OPTIONS, useValue: options },
-        source,
-        admission,
-        ...RELOADABLE.provide({
-          label: 'tenant-limits',
-          inject: [TenantLimitsSource],
-          useFactory: (limits: TenantLimitsSource) => limits,
-        }),
+      providers: [{ provide: ADMISSION_OPTIONS, useValue: options }, ...budgets, ...entry],
+      exports: [
+        ...(options.rateLimitEnabled ? [ADMISSION] : []),
+        ...(options.entry === undefined ? [] : [ENTRY_CONTROL]),
       ],
-      exports: [ADMISSION],
     };
   }
+}
+
+function budgetProviders(): Provider[] {
+  return [
+    source,
+    admission,
+    ...RELOADABLE.provide({
+      label: 'tenant-limits',
+      inject: [TenantLimitsSource],
+      useFactory: (limits: TenantLimitsSource) => limits,
+    }),
+  ];
+}
+
+function entryProviders({ scheduler }: EntryOptions): Provider[] {
+  if (scheduler?.config === undefined) return [plans, entryControl];
+  return [
+    plans,
+    entryControl,
+    ...RELOADABLE.provide({
+      label: 'priority-scheduler',
+      inject: [SchedulerPlanSource],
+      useFactory: (file: SchedulerPlanSource) => file,
+    }),
+  ];
 }

@@ -1,2 +1,7 @@
 export { AdmissionModule } from './admission.module';
-export { ADMISSION_OPTIONS, type AdmissionOptions } from './admission.options';
+export {
+  ADMISSION_OPTIONS,
+  type AdmissionOptions,
+  type EntryOptions,
+  type SchedulerOptions,
+} from './admission.options';

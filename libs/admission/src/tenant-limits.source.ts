@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { type Reloadable } from '@smg/plugin-api';
-import { readFileSync } from 'node:fs';
 import { type TenantLedger } from './core/tenant-ledger';
 import { type TenantLimits } from './core/tenant-limits';
 import { readTenantLimits } from './core/tenant-limits-file';
+import { readSettingsFile } from './settings-file';
 
 /** The file of limits: read at the start, and again on SIGHUP. */
 export class TenantLimitsSource implements Reloadable {
@@ -16,15 +16,7 @@ export class TenantLimitsSource implements Reloadable {
 
   /** @throws Error that says what is wrong, and where. */
   read(): TenantLimits {
-    let text: string;
-    try {
-      text = readFileSync(this.path, 'utf8');
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code ?? 'unreadable';
-      throw new Error(`--tenant-rate-limit-config: cannot read ${this.path}: ${code}`, {
-        cause: error,
-      });
-    }
+    const text = readSettingsFile('tenant-rate-limit-config', this.path);
     const limits = readTenantLimits(text, this.path);
     const others = limits.defaultPolicy === undefined ? 'nobody else' : 'everybody else';
     this.logger.log(`${limits.count} tenants have limits of their own, and ${others} the default`);

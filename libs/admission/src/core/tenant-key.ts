@@ -4,6 +4,10 @@ import { isIP, isIPv4, SocketAddress } from 'node:net';
 /** Nobody is known: neither a key nor a trusted header nor an address. */
 export const ANONYMOUS = 'anonymous';
 
+/** What a file must name a tenant by. */
+export const TENANT_KEY_FORMS =
+  'auth:<id>, header:<value>, ip:<address> or anonymous, as a request can have it';
+
 /** Visible ASCII: safe in a log, and without the comma-space of a repeated header. */
 const HEADER_VALUE = /^[\x21-\x7e]{1,256}$/;
 const MAPPED = /^::ffff:/i;
