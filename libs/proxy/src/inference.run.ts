@@ -25,13 +25,7 @@ import { DEFAULT_SELECTION_RETRY, type SelectionRetry } from './proxy.options';
 import { onResponseOver } from './response-over';
 import { type RouteCells, type RouterErrorType } from './router.metrics';
 import { type RoutableWorker, type RunServices } from './run.services';
-import {
-  describeNobody,
-  describeOverloaded,
-  firstReady,
-  isAllOverloaded,
-  isOverloaded,
-} from './selection-answers';
+import { describeNobody, firstReady, shedAtDispatch, shedAtSelection } from './selection-answers';
 import { TenantShare } from './tenant.share';
 import { type AttemptOwner, UpstreamAttempt } from './upstream.attempt';
 
@@ -299,25 +293,18 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     pool: WorkerPoolView,
     outcome: Exclude<SelectionOutcome, { kind: 'selected' }>,
   ): void {
-    const overloaded = outcome.kind === 'no_candidates' && isAllOverloaded(pool);
-    if (overloaded) this.services.metrics.shed('selection');
-    const error = describeNobody(pool, outcome, overloaded ? this.shedRetryAfterSecs : undefined);
+    const shed = shedAtSelection(pool, outcome, this.services);
     const { retry, retriesDisabled } = this.services.options;
     const settings = retriesDisabled ? ONE_ATTEMPT : (retry ?? DEFAULT_SELECTION_RETRY);
-    if (overloaded || !this.again(settings, undefined)) this.reply(error, false);
-  }
-
-  /** When the next load reports are due. */
-  private get shedRetryAfterSecs(): number {
-    return this.services.options.loadMonitorIntervalSecs ?? 10;
+    if (shed !== undefined) this.reply(shed, false);
+    else if (!this.again(settings, undefined)) this.reply(describeNobody(pool, outcome), false);
   }
 
   private dispatch(worker: RoutableWorker): void {
     const { exchange, parts } = this;
-    // Flagged since it was chosen. Information is no load.
-    if (exchange.endpoint !== 'info' && isOverloaded(worker)) {
-      this.services.metrics.shed('dispatch');
-      this.reply(describeOverloaded(worker, this.shedRetryAfterSecs), false);
+    const shed = exchange.endpoint === 'info' ? undefined : shedAtDispatch(worker, this.services);
+    if (shed !== undefined) {
+      this.reply(shed, false);
       return;
     }
     exchange.routedWorker = worker;

@@ -5,38 +5,52 @@ import {
   type WorkerPoolView,
   type WorkerView,
 } from '@smg/plugin-api';
+import { type RunServices } from './run.services';
 
-/** Every worker of the pool is up, and every one is flagged as overloaded. */
-export function isAllOverloaded(pool: WorkerPoolView): boolean {
-  if (pool.workers.length === 0) return false;
-  for (const worker of pool.workers) if (!isOverloaded(worker)) return false;
-  return true;
+/** What an overload answer needs. */
+type ShedServices = Pick<RunServices, 'metrics' | 'options'>;
+
+/** When the next load reports are due, in seconds. */
+const DEFAULT_INTERVAL_SECS = 10;
+
+/** The 503 while every worker of the pool is up and overloaded; undefined when it is not that. */
+export function shedAtSelection(
+  pool: WorkerPoolView,
+  outcome: SelectionOutcome,
+  services: ShedServices,
+): GatewayError | undefined {
+  if (outcome.kind !== 'no_candidates' || pool.workers.length === 0) return undefined;
+  for (const worker of pool.workers) if (!isOverloaded(worker)) return undefined;
+  services.metrics.shed('selection');
+  return overloadAnswer(`All workers for model '${pool.model}' are overloaded`, services);
+}
+
+/** The 503 for a worker that was chosen and flagged before the request could be sent. */
+export function shedAtDispatch(
+  worker: WorkerView,
+  services: ShedServices,
+): GatewayError | undefined {
+  if (!isOverloaded(worker)) return undefined;
+  services.metrics.shed('dispatch');
+  return overloadAnswer(`Worker ${worker.url} is overloaded`, services);
 }
 
 /** Ready in status but not ready to take a request: only overload makes that difference. */
-export function isOverloaded(worker: WorkerView): boolean {
-  return worker.status === 'ready' && !worker.isReady;
-}
+const isOverloaded = (worker: WorkerView): boolean => worker.status === 'ready' && !worker.isReady;
 
-/** The 503 for a worker that was chosen, and flagged before the request could be sent. */
-export function describeOverloaded(worker: WorkerView, retryAfterSecs: number): GatewayError {
-  const message = `worker ${worker.url} is overloaded`;
+function overloadAnswer(message: string, { options }: ShedServices): GatewayError {
+  const retryAfterSecs = options.loadMonitorIntervalSecs ?? DEFAULT_INTERVAL_SECS;
   return new GatewayError('no_available_workers', message, { retryAfterSecs });
 }
 
-/** The 503 of a selection that chose nobody. @param retryAfterSecs set when all are overloaded. */
+/** The 503 of a selection that chose nobody, for another reason than overload. */
 export function describeNobody(
   pool: WorkerPoolView,
   outcome: Exclude<SelectionOutcome, { kind: 'selected' }>,
-  retryAfterSecs: number | undefined,
 ): GatewayError {
   if (outcome.kind === 'all_filtered') {
     const message = `no worker is eligible for model '${pool.model}': ${outcome.reason}`;
     return new GatewayError(outcome.code, message);
-  }
-  if (retryAfterSecs !== undefined) {
-    const message = `All workers for model '${pool.model}' are overloaded`;
-    return new GatewayError('no_available_workers', message, { retryAfterSecs });
   }
   const message =
     outcome.cause === 'unavailable'
