@@ -1,6 +1,7 @@
 import {
   ERROR_CODE,
   GatewayError,
+  PREEMPTED,
   REQUEST_ID,
   renderErrorEnvelope,
   renderParseError,
@@ -32,6 +33,7 @@ function bodyOf(error: GatewayError, headers: string[]): string {
     return renderServingUnauthorized(error.message);
   }
   headers.push(ERROR_CODE, error.code);
+  if (error.code === 'scheduler_preempted') headers.push(PREEMPTED, 'true');
   return renderErrorEnvelope(error.status, error.code, error.message);
 }
 

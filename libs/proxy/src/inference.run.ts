@@ -1,6 +1,7 @@
 import { GatewayError, REQUEST_ID, type ErrorCode } from '@smg/protocol';
 import {
   type Admission,
+  type AdmissionRequest,
   type AnswerRecording,
   type RequestRefusal,
   type ResponseInterceptor,
@@ -10,23 +11,26 @@ import {
 } from '@smg/plugin-api';
 import { buildRequestHeaders, type UpstreamRequest } from '@smg/upstream';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
+import { bodyError, bodyTooLarge } from './body-errors';
 import { type BodyFailure, type BodyListener, BodyReader } from './body.reader';
 import { ClientWriter, type WritableListener } from './client.writer';
 import { backoffMs } from './core/backoff';
+import { admissionRequestOf } from './admission-request';
 import { type ClientHead } from './core/client-head';
 import { type RouteFacts } from './core/inference-routes';
 import { setTopLevelFields } from './core/json-splice';
 import { readRequestFacts, type RequestFacts } from './core/request-facts';
 import { FlatResponseHead } from './core/response-head';
-import { estimateTokens } from './core/token-estimate';
 import { asGatewayError, replyOf } from './gateway-reply';
+import { type EntryOwner, EntryPlace } from './entry.place';
+import { errorTypeOf } from './error-type';
 import { type InferenceExchange } from './inference.exchange';
 import { DEFAULT_SELECTION_RETRY, type SelectionRetry } from './proxy.options';
 import { onResponseOver } from './response-over';
-import { type RouteCells, type RouterErrorType } from './router.metrics';
+import { type RouteCells } from './router.metrics';
 import { type RoutableWorker, type RunServices } from './run.services';
 import { describeNobody, firstReady, shedAtDispatch, shedAtSelection } from './selection-answers';
-import { TenantShare } from './tenant.share';
+import { takeShare, TenantShare } from './tenant.share';
 import { type AttemptOwner, UpstreamAttempt } from './upstream.attempt';
 
 const EMPTY = Buffer.alloc(0);
@@ -50,7 +54,7 @@ export interface RunParts {
  * answer or error reaches the client. Whatever order aborts, errors and ends come in, the end of
  * the response finishes the run, once.
  */
-export class InferenceRun implements AttemptOwner, BodyListener, WritableListener {
+export class InferenceRun implements AttemptOwner, BodyListener, EntryOwner, WritableListener {
   readonly exchange: InferenceExchange;
   readonly writer: ClientWriter;
   readonly interceptors: readonly ResponseInterceptor[];
@@ -67,6 +71,8 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
   private backoff: NodeJS.Timeout | undefined;
   private passAuthorization = true;
   private authenticatedTenant: string | undefined;
+  /** Its place among the requests in flight, or in the queue; undefined while nothing limits them. */
+  private place: EntryPlace | undefined;
   private model: string | undefined;
   private rewritesModel = false;
   private pathIndex = 0;
@@ -121,6 +127,31 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
       this.next();
       return;
     }
+    if (services.entry === undefined || parts.isPublic) {
+      this.takeBody();
+      return;
+    }
+    this.place = new EntryPlace(this);
+    this.place.take(services.entry, this.admissionRequest());
+  }
+
+  private admissionRequest(): AdmissionRequest {
+    return admissionRequestOf(this.parts.request, this.parts.head, this.authenticatedTenant);
+  }
+
+  turnedAway(error: GatewayError): void {
+    this.stop();
+    this.reply(error, false);
+  }
+
+  enters(): void {
+    this.guarded(() => {
+      this.takeBody();
+    });
+  }
+
+  private takeBody(): void {
+    const { parts, services } = this;
     // Only now is the body wanted: a refused client never sends it.
     if (parts.head.expectsContinue) parts.response.writeContinue();
     const { maxPayloadSize, bodyIdleTimeoutSecs } = services.options;
@@ -172,14 +203,7 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
   }
 
   onBodyFailure(failure: BodyFailure): void {
-    if (failure === 'stalled') {
-      const message = `no byte of the body for ${this.services.options.bodyIdleTimeoutSecs} s`;
-      this.reply(new GatewayError('request_body_stalled', message), false);
-    } else if (failure === 'aborted') {
-      this.reply(new GatewayError('request_body_aborted', 'the body is not complete'), false);
-    } else {
-      this.reply(this.tooLarge(), false);
-    }
+    this.reply(bodyError(failure, this.services.options), false);
   }
 
   onWritable(): void {
@@ -220,39 +244,20 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
   /** Goes on when the tenant's budget has room for the request. */
   private admitted(admission: Admission, facts: RequestFacts): void {
     this.guarded(() => {
-      const refusal = this.takeShare(admission, facts);
-      if (refusal === undefined) this.next();
-      else this.reply(refusal, false);
+      const share = takeShare(admission, this.admissionRequest(), this.exchange, facts);
+      if (share instanceof TenantShare) {
+        this.share = share;
+        this.next();
+      } else {
+        this.reply(share, false);
+      }
     });
-  }
-
-  private takeShare(admission: Admission, facts: RequestFacts): GatewayError | undefined {
-    const { exchange, parts } = this;
-    const textBytes = exchange.routingText()?.length ?? 0;
-    const { tokens, answers } = estimateTokens(exchange.endpoint, facts.json, textBytes);
-    const tenant = admission.tenantOf({
-      authenticatedTenant: this.authenticatedTenant,
-      peer: parts.request.socket.remoteAddress,
-      header: (name) => parts.head.header(name),
-    });
-    const outcome = admission.charge({ tenant, model: exchange.model, tokens });
-    if (outcome.allowed) {
-      this.share = new TenantShare(outcome, exchange.endpoint, answers);
-      return undefined;
-    }
-    const { message, retryAfterSecs } = outcome;
-    const options = retryAfterSecs === undefined ? {} : { retryAfterSecs };
-    return new GatewayError('tenant_rate_limit_exceeded', message, options);
   }
 
   private checkDeclaredSize(): GatewayError | undefined {
-    const isTooLarge = this.parts.head.contentLength > this.services.options.maxPayloadSize;
-    return isTooLarge ? this.tooLarge() : undefined;
-  }
-
-  private tooLarge(): GatewayError {
-    const message = `the body is larger than ${this.services.options.maxPayloadSize} bytes`;
-    return new GatewayError('request_body_too_large', message);
+    const { options } = this.services;
+    const isTooLarge = this.parts.head.contentLength > options.maxPayloadSize;
+    return isTooLarge ? bodyTooLarge(options) : undefined;
   }
 
   /** The next attempt: select, then dispatch. */
@@ -416,11 +421,17 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
 
   /** Lets go of everything the run still holds. */
   private release(): void {
+    this.errorCode ??= this.place?.leave();
+    this.stop();
+    this.share?.over(!this.writer.headSent);
+    this.writer.dispose();
+  }
+
+  /** Neither a byte of the body, nor one of an answer, nor another attempt from here on. */
+  private stop(): void {
     clearTimeout(this.backoff);
     this.reader?.cancel();
     this.attempt?.clientGone();
-    this.share?.over(!this.writer.headSent);
-    this.writer.dispose();
   }
 
   /** Tells metrics and the observer how it went; once. */
@@ -430,7 +441,8 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
     const durationMs = services.now() - this.startedAt;
     const status = writer.headSent ? writer.status : 499;
     this.cells?.duration.observe(durationMs / 1000);
-    const errorType = this.errorType(status);
+    const isCut = writer.truncated;
+    const errorType = isCut ? 'backend_error' : errorTypeOf(status, this.errorCode);
     if (errorType !== undefined) {
       services.metrics.failed(this.model, exchange.endpoint, errorType);
     }
@@ -448,15 +460,5 @@ export class InferenceRun implements AttemptOwner, BodyListener, WritableListene
       clientGone: !isWhole && !writer.truncated,
       truncated: writer.truncated,
     });
-  }
-
-  private errorType(status: number): RouterErrorType | undefined {
-    if (this.writer.truncated) return 'backend_error';
-    if (status < 400 || status === 499) return undefined;
-    if (status === 504) return 'timeout';
-    if (this.errorCode === undefined) return status >= 500 ? 'backend_error' : 'validation_error';
-    if (status === 503 || this.errorCode === 'model_not_found') return 'no_workers';
-    if (status === 502 || this.errorCode.startsWith('read_response')) return 'backend_error';
-    return status === 500 ? 'internal_error' : 'validation_error';
   }
 }

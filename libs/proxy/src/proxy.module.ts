@@ -1,6 +1,7 @@
 import { Logger, Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
 import {
   ADMISSION,
+  ENTRY_CONTROL,
   ANSWER_RECORDER,
   LIFECYCLE,
   REQUEST_OBSERVER,
@@ -8,6 +9,7 @@ import {
   SERVING_AUTH,
   WORKER_DIRECTORY,
   type Admission,
+  type EntryControl,
   type AnswerRecorder,
   type Lifecycle,
   type RequestObserver,
@@ -43,6 +45,7 @@ const runServices: FactoryProvider<RunServices> = {
     RouterMetrics,
     { token: ADMISSION, optional: true },
     { token: ANSWER_RECORDER, optional: true },
+    { token: ENTRY_CONTROL, optional: true },
   ],
   useFactory: (
     options: ProxyOptions,
@@ -56,9 +59,10 @@ const runServices: FactoryProvider<RunServices> = {
       RouterMetrics,
       Admission | undefined,
       AnswerRecorder | undefined,
+      EntryControl | undefined,
     ]
   ): RunServices => {
-    const [auth, observer, lifecycle, metrics, admission, recorder] = rest;
+    const [auth, observer, lifecycle, metrics, admission, recorder, entry] = rest;
     const logger = new Logger('proxy');
     return Object.freeze({
       options,
@@ -68,6 +72,7 @@ const runServices: FactoryProvider<RunServices> = {
       auth,
       admission,
       recorder,
+      entry,
       observer,
       lifecycle,
       metrics,

@@ -1,5 +1,6 @@
 import {
   type Admission,
+  type EntryControl,
   type AnswerRecorder,
   type HeaderReader,
   type Lifecycle,
@@ -48,6 +49,8 @@ export interface RunServices {
   readonly auth: ServingAuth;
   /** Undefined while nothing limits requests. */
   readonly admission?: Admission | undefined;
+  /** Undefined while nothing limits the requests in flight. */
+  readonly entry?: EntryControl | undefined;
   /** Undefined while no answer is kept. */
   readonly recorder?: AnswerRecorder | undefined;
   readonly observer: RequestObserver;

@@ -1,6 +1,9 @@
-import { type Endpoint } from '@smg/protocol';
-import { type ChargeOutcome } from '@smg/plugin-api';
+import { GatewayError, type Endpoint } from '@smg/protocol';
+import { type Admission, type AdmissionRequest, type ChargeOutcome } from '@smg/plugin-api';
+import { type RequestFacts } from './core/request-facts';
+import { estimateTokens } from './core/token-estimate';
 import { UsageWatch, usageOf } from './core/usage';
+import { type InferenceExchange } from './inference.exchange';
 
 /**
  * What one request has taken from its tenant's budget, and what becomes of it when the request is
@@ -53,4 +56,21 @@ export class TenantShare {
     // A refusal of an engine is a request, but generates nothing.
     else if (this.wasAnswered && !this.hasWorked) this.charge.settle(0);
   }
+}
+
+/** Takes the request's share of its tenant's budget. @returns the refusal when there is no room. */
+export function takeShare(
+  admission: Admission,
+  request: AdmissionRequest,
+  exchange: InferenceExchange,
+  facts: RequestFacts,
+): TenantShare | GatewayError {
+  const textBytes = exchange.routingText()?.length ?? 0;
+  const { tokens, answers } = estimateTokens(exchange.endpoint, facts.json, textBytes);
+  const tenant = admission.tenantOf(request);
+  const outcome = admission.charge({ tenant, model: exchange.model, tokens });
+  if (outcome.allowed) return new TenantShare(outcome, exchange.endpoint, answers);
+  const { message, retryAfterSecs } = outcome;
+  const options = retryAfterSecs === undefined ? {} : { retryAfterSecs };
+  return new GatewayError('tenant_rate_limit_exceeded', message, options);
 }

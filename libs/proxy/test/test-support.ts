@@ -1,6 +1,7 @@
 import {
   type Admission,
   type CounterCell,
+  type EntryControl,
   type Metrics,
   type RequestRecord,
   type ResponseInterceptor,
@@ -140,6 +141,7 @@ export interface BenchOptions {
   readonly interceptors?: readonly ResponseInterceptor[];
   readonly openFileLimit?: number;
   readonly admission?: Admission;
+  readonly entry?: EntryControl;
   readonly select?: (pool: WorkerPoolView) => SelectionOutcome;
 }
 
@@ -255,6 +257,7 @@ export class Bench {
         },
       },
       admission: given.admission,
+      entry: given.entry,
       observer: {
         inFlight: 0,
         finishedTotal: 0,
