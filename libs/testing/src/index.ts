@@ -3,7 +3,12 @@ export { type EngineKind, type MockEngineOptions } from './mock-engine/mock-engi
 export { type Behaviour, type Chunk, type Cut, type CutKind } from './mock-engine/behaviour';
 export { RecordedRequest } from './mock-engine/recorded-request';
 export { EngineCounters } from './mock-engine/engine-counters';
-export { type EngineState, type MemoryTag, type PauseMode } from './mock-engine/engine-state';
+export {
+  type EngineState,
+  type MemoryTag,
+  type PauseMode,
+  type ReportedLoad,
+} from './mock-engine/engine-state';
 export { MockTcpEngine, type TcpScript } from './mock-engine/mock-tcp-engine';
 export { MockIdp, type MockIdpMode } from './mock-idp/mock-idp';
 export { MockIdpKey, type MockIdpAlgorithm } from './mock-idp/mock-idp-key';

@@ -18,45 +18,61 @@ export type ExpositionLine =
 
 /** Longer lines are not metrics of an engine. */
 const MAX_LINE = 65_536;
-const SAMPLE =
-  /^([a-zA-Z_:][\w:]*)(?:\s*\{(.*)\}\s*|\s+)([+-]?[\w.]+(?:[eE][+-]\d+)?)(?:\s+(-?\d+))?$/;
-const EXEMPLAR = /\s+#\s+\{.*$/;
-const META = /^#\s+(HELP|TYPE)\s+([a-zA-Z_:][\w:]*)(?:\s+(.*))?$/;
-const LABEL = /\s*([a-zA-Z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)/y;
+const META = /^#\s+(HELP|TYPE)\s+([a-zA-Z_:][\w:]*)(?:\s(.*))?$/;
+// Sticky, one token each: a line is read in one pass, whatever it holds.
+const NAME = /[a-zA-Z_:][\w:]*/y;
+const LABEL = /\s*([a-zA-Z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*/y;
+const BLANK = /\s*/y;
 const ESCAPED = /\\(.)/g;
 
 /** @returns undefined when the line is no exposition. */
 export function readExpositionLine(line: string): ExpositionLine | undefined {
   if (line.length > MAX_LINE) return undefined;
   if (line.startsWith('#')) return readComment(line);
-  const match = SAMPLE.exec(line) ?? SAMPLE.exec(line.replace(EXEMPLAR, ''));
-  if (match === null) return undefined;
-  const [, name = '', inner, number = '', timestamp] = match;
-  const value = readNumber(number);
-  const labels = inner === undefined ? NO_LABELS : readLabels(inner);
-  if (value === undefined || labels === undefined) return undefined;
-  return { kind: 'sample', sample: { name, labels, value, timestamp } };
+  const name = match(NAME, line, 0)?.[0];
+  if (name === undefined) return undefined;
+  const labels: LabelPair[] = [];
+  const at = readLabels(line, name.length, labels);
+  const [number = '', timestamp, rest] = line.slice(at).trim().split(/\s+/, 3);
+  const value = at === -1 ? undefined : readNumber(number);
+  const isStamped = timestamp !== undefined && /^-?\d+$/.test(timestamp);
+  // What follows is an exemplar or nothing.
+  const after = isStamped ? rest : timestamp;
+  if (value === undefined || (after !== undefined && after !== '#')) return undefined;
+  return {
+    kind: 'sample',
+    sample: { name, labels, value, timestamp: isStamped ? timestamp : undefined },
+  };
 }
-
-const NO_LABELS: readonly LabelPair[] = [];
 
 function readComment(line: string): ExpositionLine {
-  const match = META.exec(line);
-  if (match === null) return { kind: 'comment' };
-  const [, kind, name = '', text = ''] = match;
-  return { kind: kind === 'HELP' ? 'help' : 'type', name, text };
+  const [, kind, name = '', text = ''] = META.exec(line) ?? [];
+  if (kind === undefined) return { kind: 'comment' };
+  return { kind: kind === 'HELP' ? 'help' : 'type', name, text: text.trim() };
 }
 
-function readLabels(inner: string): readonly LabelPair[] | undefined {
-  const labels: LabelPair[] = [];
-  LABEL.lastIndex = 0;
-  while (inner.slice(LABEL.lastIndex).trim() !== '') {
-    const match = LABEL.exec(inner);
-    if (match === null) return undefined;
-    const [, name = '', value = ''] = match;
+/** @returns where the value begins; -1 when the labels cannot be read, or nothing sets the value apart. */
+function readLabels(line: string, from: number, labels: LabelPair[]): number {
+  const blank = match(BLANK, line, from)?.[0].length ?? 0;
+  let at = from + blank;
+  if (line[at] !== '{') return blank > 0 ? at : -1;
+  at++;
+  for (;;) {
+    const label = match(LABEL, line, at);
+    if (label === null) break;
+    const [whole, name = '', value = ''] = label;
     labels.push([name, value.includes('\\') ? unescaped(value) : value]);
+    at += whole.length;
+    if (line[at] !== ',') break;
+    at++;
   }
-  return labels;
+  at += match(BLANK, line, at)?.[0].length ?? 0;
+  return line[at] === '}' ? at + 1 : -1;
+}
+
+function match(sticky: RegExp, line: string, at: number): RegExpExecArray | null {
+  sticky.lastIndex = at;
+  return sticky.exec(line);
 }
 
 const unescaped = (value: string): string =>

@@ -17,6 +17,9 @@ export function readTags(tags: unknown): readonly MemoryTag[] | undefined {
   return known.length === tags.length ? known : undefined;
 }
 
+/** Figures of a load report, by their names in `/v1/loads`. */
+export type ReportedLoad = Readonly<Record<string, unknown>>;
+
 /** What an engine process remembers: pause, released memory, version, running generations. */
 export class EngineState {
   paused: PauseMode | undefined;
@@ -28,6 +31,11 @@ export class EngineState {
   cacheFlushes = 0;
   /** A vLLM weight transfer between start and finish. */
   updating = false;
+  /**
+   * Told in `/v1/loads` and `/metrics` in place of the real figures, by every rank, or, in a list, by
+   * the rank of that index.
+   */
+  reportedLoads: ReportedLoad | readonly ReportedLoad[] | undefined;
   private waiters: (() => void)[] = [];
 
   constructor(private version: string) {}

@@ -221,6 +221,17 @@ describe('MockEngine as SGLang', () => {
       await engine.waitUntil(() => engine.state.running.size === 0);
     });
 
+    it('reports the loads a test makes up, of all ranks or of each', async () => {
+      await start({ dpSize: 2 });
+      engine.state.reportedLoads = { num_waiting_reqs: 9, token_usage: 0.5 };
+      const all = (await get('/v1/loads')).json().loads;
+      expect(all.map((it: { token_usage: number }) => it.token_usage)).toEqual([0.5, 0.5]);
+      engine.state.reportedLoads = [{ num_waiting_reqs: 1 }, { num_waiting_reqs: 2 }];
+      const { text } = await get('/metrics');
+      expect(text).toContain('sglang:num_queue_reqs{dp_rank="0",model_name="mock-model"} 1\n');
+      expect(text).toContain('sglang:num_queue_reqs{dp_rank="1",model_name="mock-model"} 2\n');
+    });
+
     it('aborts by rid, by prefix and all, and shrugs at an unknown rid', async () => {
       await start({ tokens: 500, tokenLatencyMs: 5 });
       const rids = ['a-1', 'a-2', 'b-1', 'c-1'];

@@ -32,7 +32,7 @@ describe('MockEngine as vLLM', () => {
     complete().catch(() => undefined);
     await engine.waitUntil(() => engine.state.running.size === 1);
     const { text } = await send(`${engine.url}/metrics`);
-    expect(text).toContain('vllm:num_requests_running{model_name="mock-model"} 1\n');
+    expect(text).toContain('vllm:num_requests_running{engine="0",model_name="mock-model"} 1\n');
   });
 
   it.each(['keep', 'abort'])('pause mode=%s queues new requests until resume', async (mode) => {

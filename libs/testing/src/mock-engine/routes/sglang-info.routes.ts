@@ -1,3 +1,5 @@
+import { type ReportedLoad } from '../engine-state';
+import { type EngineKind } from '../mock-engine.options';
 import { type RouteContext, type RouteTable } from '../route-table';
 
 /** Version string reported by the mock. */
@@ -90,48 +92,70 @@ export function models(context: RouteContext): Promise<void> {
 }
 
 /** Requests are spread over ranks by their rank, or counted at rank 0. */
+function rankLoad({ state }: RouteContext, rank: number): ReportedLoad {
+  const mine = [...state.running].filter((generation) => (generation.dpRank ?? 0) === rank);
+  const running = state.mayGenerate ? mine.length : 0;
+  const tokens = mine.reduce((sum, one) => sum + one.promptTokens + one.tokens.length, 0);
+  const { reportedLoads: told } = state;
+  return {
+    dp_rank: rank,
+    num_reqs: mine.length,
+    num_running_reqs: running,
+    num_waiting_reqs: mine.length - running,
+    num_waiting_uncached_tokens: 0,
+    num_total_reqs: mine.length,
+    num_used_tokens: tokens,
+    max_total_num_tokens: MAX_TOTAL_TOKENS,
+    token_usage: tokens / MAX_TOTAL_TOKENS,
+    gen_throughput: 0,
+    cache_hit_rate: 0,
+    utilization: mine.length / MAX_RUNNING_REQUESTS,
+    max_running_requests: MAX_RUNNING_REQUESTS,
+    ...(told instanceof Array ? told[rank] : told),
+  };
+}
+
+const rankLoads = (context: RouteContext): readonly ReportedLoad[] =>
+  Array.from({ length: context.options.dpSize }, (_, rank) => rankLoad(context, rank));
+
 function loads(context: RouteContext): Promise<void> {
-  const { state, options } = context;
-  const ranks = Array.from({ length: options.dpSize }, (_, rank) => {
-    const mine = [...state.running].filter((generation) => (generation.dpRank ?? 0) === rank);
-    const running = state.mayGenerate ? mine.length : 0;
-    const tokens = mine.reduce((sum, one) => sum + one.promptTokens + one.tokens.length, 0);
-    return {
-      dp_rank: rank,
-      num_reqs: mine.length,
-      num_running_reqs: running,
-      num_waiting_reqs: mine.length - running,
-      num_waiting_uncached_tokens: 0,
-      num_total_reqs: mine.length,
-      num_used_tokens: tokens,
-      max_total_num_tokens: MAX_TOTAL_TOKENS,
-      token_usage: tokens / MAX_TOTAL_TOKENS,
-      gen_throughput: 0,
-      cache_hit_rate: 0,
-      utilization: mine.length / MAX_RUNNING_REQUESTS,
-      max_running_requests: MAX_RUNNING_REQUESTS,
-    };
-  });
   return context.answer.json(200, {
     timestamp: new Date().toISOString(),
-    dp_rank_count: options.dpSize,
-    num_reqs: state.running.size,
-    loads: ranks,
+    dp_rank_count: context.options.dpSize,
+    num_reqs: context.state.running.size,
+    loads: rankLoads(context),
   });
 }
 
+/** Gauges of `/metrics`, and the figures of `/v1/loads` they show. */
+const GAUGES: Readonly<Record<EngineKind, Readonly<Record<string, string>>>> = {
+  vllm: {
+    num_requests_running: 'num_running_reqs',
+    num_requests_waiting: 'num_waiting_reqs',
+    kv_cache_usage_perc: 'token_usage',
+  },
+  sglang: {
+    num_running_reqs: 'num_running_reqs',
+    num_queue_reqs: 'num_waiting_reqs',
+    token_usage: 'token_usage',
+    gen_throughput: 'gen_throughput',
+    cache_hit_rate: 'cache_hit_rate',
+  },
+};
+const RANK_LABELS: Readonly<Record<EngineKind, string>> = { vllm: 'engine', sglang: 'dp_rank' };
+
 /** Prometheus text in the names of either engine. */
 export function metrics(context: RouteContext): Promise<void> {
-  const { running, waiting } = loadOf(context);
   const { kind, servedModelName } = context.options;
-  const lines =
-    kind === 'vllm'
-      ? { num_requests_running: running, num_requests_waiting: waiting, kv_cache_usage_perc: 0 }
-      : { num_running_reqs: running, num_queue_reqs: waiting, token_usage: 0, gen_throughput: 0 };
-  const text = Object.entries(lines)
-    .map(([name, value]) => {
+  const ranks = rankLoads(context);
+  const text = Object.entries(GAUGES[kind])
+    .map(([name, figure]) => {
       const full = `${kind}:${name}`;
-      return `# HELP ${full} Mock figure.\n# TYPE ${full} gauge\n${full}{model_name="${servedModelName}"} ${value}\n`;
+      const samples = ranks.map((load, rank) => {
+        const labels = `${RANK_LABELS[kind]}="${rank}",model_name="${servedModelName}"`;
+        return `${full}{${labels}} ${String(load[figure])}\n`;
+      });
+      return `# HELP ${full} Mock figure.\n# TYPE ${full} gauge\n${samples.join('')}`;
     })
     .join('');
   return context.answer.send(200, 'text/plain; version=0.0.4', text);
