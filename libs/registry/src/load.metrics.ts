@@ -16,17 +16,33 @@ type Figure = (rank: EngineRank) => number | undefined;
 
 /** Gauges per rank. Source: SMG contract 9.4. */
 const FIGURES: readonly (readonly [name: string, help: string, figure: Figure])[] = [
-  ['running_requests', 'Requests the engine runs', (rank) => rank.running],
-  ['waiting_requests', 'Requests that wait in the engine', (rank) => rank.waiting],
-  ['token_usage', 'KV-cache use, 0..1', (rank) => rank.tokenUsage],
-  ['gen_throughput', 'Tokens per second', (rank) => rank.throughput],
-  ['cache_hit_rate', 'Share of prompt tokens found in the cache', (rank) => rank.cacheHitRate],
+  ['smg_engine_running_requests', 'Requests the engine runs', (it) => it.running],
+  ['smg_engine_waiting_requests', 'Requests that wait in the engine', (it) => it.waiting],
+  ['smg_engine_token_usage', 'KV-cache use, 0..1', (it) => it.tokenUsage],
+  ['smg_engine_gen_throughput', 'Tokens per second', (it) => it.throughput],
+  ['smg_engine_cache_hit_rate', 'Share of tokens found in the cache', (it) => it.cacheHitRate],
 ];
 const TRANSFER_FIGURES: typeof FIGURES = [
-  ['kv_transfer_latency_ms', 'Latency of KV transfers', (rank) => rank.transfer?.latencyMs],
-  ['kv_transfer_speed_gb_s', 'Speed of KV transfers', (rank) => rank.transfer?.speed],
-  ['prefill_queue_reqs', 'Requests in prefill queues', (rank) => rank.transfer?.prefillQueue],
-  ['decode_queue_reqs', 'Requests in decode queues', (rank) => rank.transfer?.decodeQueue],
+  [
+    'smg_engine_pd_kv_transfer_latency_ms',
+    'Latency of KV transfers',
+    ({ transfer }) => transfer?.latencyMs,
+  ],
+  [
+    'smg_engine_pd_kv_transfer_speed_gb_s',
+    'Speed of KV transfers',
+    ({ transfer }) => transfer?.speed,
+  ],
+  [
+    'smg_engine_pd_prefill_queue_reqs',
+    'Requests in prefill queues',
+    ({ transfer }) => transfer?.prefillQueue,
+  ],
+  [
+    'smg_engine_pd_decode_queue_reqs',
+    'Requests in decode queues',
+    ({ transfer }) => transfer?.decodeQueue,
+  ],
 ];
 
 interface EngineGauge {
@@ -55,13 +71,13 @@ export class LoadMetrics implements OnModuleInit {
       help: 'Workers flagged as overloaded, of those with limits',
       labels: ['model'],
     });
-    const gauges = (prefix: string, figures: typeof FIGURES, label: string): EngineGauge[] =>
+    const gauges = (figures: typeof FIGURES, label: string): EngineGauge[] =>
       figures.map(([name, help, figure]) => {
         const labels = ['worker', label, 'dp_rank'];
-        return { family: metrics.gauge({ name: prefix + name, help, labels }), figure };
+        return { family: metrics.gauge({ name, help, labels }), figure };
       });
-    this.#figures = loads.engineMetrics ? gauges('smg_engine_', FIGURES, 'model') : [];
-    this.#transfers = loads.engineMetrics ? gauges('smg_engine_pd_', TRANSFER_FIGURES, 'role') : [];
+    this.#figures = loads.engineMetrics ? gauges(FIGURES, 'model') : [];
+    this.#transfers = loads.engineMetrics ? gauges(TRANSFER_FIGURES, 'role') : [];
   }
 
   onModuleInit(): void {
