@@ -11,6 +11,7 @@ const ALLOWED = {
   auth: ['protocol', 'plugin-api'],
   audit: ['protocol', 'plugin-api'],
   admission: ['protocol', 'plugin-api'],
+  history: ['protocol', 'plugin-api'],
   upstream: ['protocol', 'plugin-api'],
   registry: ['protocol', 'plugin-api'],
   engine: ['protocol', 'plugin-api', 'plugin-host'],
@@ -40,7 +41,7 @@ module.exports = {
       from: { path: '^libs/[^/]+/src/core/', pathNot: '\\.spec\\.ts$' },
       to: {
         path: [
-          'node_modules/(@nestjs|rxjs|fastify|undici|pino|prom-client|class-)',
+          'node_modules/(@nestjs|rxjs|fastify|undici|pino|prom-client|class-|pg/|ioredis)',
           '^libs/([^/]+)/src/(?!core/|index\\.ts$)',
         ],
       },

@@ -3,6 +3,7 @@ import { AuditModule } from '@smg/audit';
 import { AuthModule } from '@smg/auth';
 import { type GatewayConfig } from '@smg/config';
 import { EngineModule } from '@smg/engine';
+import { HistoryModule } from '@smg/history';
 import { GatewayLog, ObservabilityModule } from '@smg/observability';
 import { type PluginModule } from '@smg/plugin-host';
 import { PolicyModule } from '@smg/policy';
@@ -15,6 +16,8 @@ import type * as RlPlugin from './rl-plugin';
 import {
   auditSlice,
   authSlice,
+  historySlice,
+  limitsRequests,
   observabilitySlice,
   policySlice,
   proxySlice,
@@ -42,9 +45,10 @@ export class GatewayModule {
         EngineModule,
         RegistryModule.forRoot(registrySlice(config, sharedKey)),
         policy,
+        HistoryModule.forRoot(historySlice(config)),
         ProxyModule.forRoot(proxySlice(config)),
         ...(config.listener.docsDisabled ? [] : [OpenApiModule]),
-        ...(config.tenants.rateLimitEnabled ? [loadAdmissionPlugin()(config)] : []),
+        ...(limitsRequests(config) ? [loadAdmissionPlugin()(config)] : []),
         ...(config.rl.enabled ? [loadRlPlugin()(config)] : []),
         ...plugins,
       ],

@@ -1,7 +1,8 @@
-import { type AdmissionOptions } from '@smg/admission';
+import { type AdmissionOptions, type EntryOptions } from '@smg/admission';
 import { type AuditOptions } from '@smg/audit';
 import { type AuthOptions } from '@smg/auth';
 import { type GatewayConfig } from '@smg/config';
+import { type HistoryOptions } from '@smg/history';
 import { type GatewayLog, type ObservabilityOptions } from '@smg/observability';
 import { NO_LOADS, type PolicyOptions } from '@smg/policy';
 import { type ProxyOptions } from '@smg/proxy';
@@ -156,14 +157,47 @@ export function authSlice({ auth }: GatewayConfig): AuthOptions {
   };
 }
 
-export function admissionSlice({ tenants }: GatewayConfig): AdmissionOptions {
+/** Whether anything of the admission is on. */
+export function limitsRequests({ tenants, admission }: GatewayConfig): boolean {
+  return tenants.rateLimitEnabled || limitsEntry({ admission });
+}
+
+/** Whether requests in flight are limited. */
+export function limitsEntry({ admission }: Pick<GatewayConfig, 'admission'>): boolean {
+  return admission.schedulerEnabled || admission.maxConcurrentRequests > 0;
+}
+
+export function admissionSlice({ tenants, admission }: GatewayConfig): AdmissionOptions {
   return {
     rateLimitEnabled: tenants.rateLimitEnabled,
     rateLimitConfig: tenants.rateLimitConfig,
     trustHeader: tenants.trustHeader,
     headerName: tenants.headerName,
-    entry: undefined,
+    entry: limitsEntry({ admission }) ? entryOf(admission) : undefined,
   };
+}
+
+function entryOf(admission: GatewayConfig['admission']): EntryOptions {
+  return {
+    maxConcurrentRequests: admission.maxConcurrentRequests,
+    queueSize: admission.queueSize,
+    queueTimeoutSecs: admission.queueTimeoutSecs,
+    refillPerSecond: admission.refillPerSecond ?? 0,
+    scheduler: admission.schedulerEnabled
+      ? {
+          defaultMaxClass: admission.schedulerDefaultMaxClass,
+          config: admission.schedulerConfig,
+          tenantMetricTopN: admission.schedulerTenantMetricTopN,
+        }
+      : undefined,
+  };
+}
+
+export function historySlice({ history }: GatewayConfig): HistoryOptions {
+  const { backend, ...rest } = history;
+  // The cross checks have refused it.
+  if (backend === 'oracle') throw new Error('the history backend oracle is not available');
+  return { backend, ...rest };
 }
 
 export function rlSlice({ rl }: GatewayConfig): RlOptions {

@@ -20,7 +20,9 @@ export function crossCheck(
     ...checkAliases(config, label),
     ...checkKeys(config, label),
     ...checkPairs(config, label),
+    ...checkQueue(config, label),
     ...checkRl(config, label),
+    ...checkHistory(config, label),
   ];
 }
 
@@ -186,6 +188,13 @@ function checkPairs(config: GatewayConfig, label: Label): readonly string[] {
     .map(([flag, , needs]) => `${label(flag)}: needs --${needs}`);
 }
 
+/** A queue nobody may wait in. Source: SMG contract 1.2. */
+function checkQueue({ admission }: GatewayConfig, label: Label): readonly string[] {
+  return admission.queueSize > 0 && admission.queueTimeoutSecs === 0
+    ? [`${label('queue-timeout-secs')}: 0 is not > 0, which --queue-size above 0 needs`]
+    : [];
+}
+
 /** Off means fully off; on, the limits must let a call happen. Source: SMG RL contract 1.2. */
 function checkRl({ rl }: GatewayConfig, label: Label): readonly string[] {
   if (!rl.enabled) {
@@ -202,4 +211,33 @@ function checkRl({ rl }: GatewayConfig, label: Label): readonly string[] {
   return limits
     .filter(([, , value]) => value < 1)
     .map(([flag, field, value]) => `${label(flag)}: ${value} - rl.${field} must be >= 1`);
+}
+
+/** A database must be named before it can be used. Messages never repeat a URL: it may hold a password. */
+function checkHistory({ history }: GatewayConfig, label: Label): readonly string[] {
+  const { backend, postgresDbUrl, redisUrl, redisRetentionDays } = history;
+  if (backend === 'oracle') {
+    return [`${label('history-backend')}: oracle is not available in this version`];
+  }
+  const problems: string[] = [];
+  const needs = (flag: string, url: string | undefined, schemes: readonly string[]): void => {
+    if (url === undefined) problems.push(`${label('history-backend')}: ${backend} needs --${flag}`);
+    else if (!isUrlOf(url, schemes)) {
+      problems.push(`${label(flag)}: is not a URL that starts with ${schemes.join(' or ')}`);
+    }
+  };
+  if (backend === 'postgres') {
+    needs('postgres-db-url', postgresDbUrl, ['postgres://', 'postgresql://']);
+  }
+  if (backend === 'redis') {
+    needs('redis-url', redisUrl, ['redis://', 'rediss://']);
+    if (redisRetentionDays === 0) {
+      problems.push(`${label('redis-retention-days')}: 0 keeps nothing; below 0 keeps for ever`);
+    }
+  }
+  return problems;
+}
+
+function isUrlOf(url: string, schemes: readonly string[]): boolean {
+  return schemes.some((scheme) => url.startsWith(scheme)) && URL.canParse(url);
 }

@@ -2,7 +2,7 @@ import { choice } from '../kinds/choices';
 import { flag, one, optional } from '../kinds/combine';
 import { integer, seconds, usize } from '../kinds/numbers';
 import { filled, secret } from '../kinds/texts';
-import { unavailable } from '../option';
+import { option, unavailable } from '../option';
 
 /** May be negative: keep for ever. */
 const days = integer({
@@ -13,28 +13,36 @@ const days = integer({
 
 /** Stored conversations and WebAssembly hooks. */
 export const STORAGE_OPTIONS = [
-  unavailable('history-backend', one(choice(['memory', 'none', 'oracle', 'postgres', 'redis'])), {
-    default: 'memory',
-    doc: 'Where conversations are kept.',
-  }),
-  unavailable('postgres-db-url', optional(one(secret)), {
+  option(
+    'history.backend',
+    'history-backend',
+    one(choice(['memory', 'none', 'oracle', 'postgres', 'redis'])),
+    {
+      default: 'memory',
+      doc: 'Where responses and conversations are kept; oracle is not available in this version.',
+    },
+  ),
+  option('history.postgresDbUrl', 'postgres-db-url', optional(one(secret)), {
     default: undefined,
     secret: true,
-    doc: 'PostgreSQL database.',
+    doc: 'PostgreSQL database, postgres://…; read with --history-backend postgres.',
   }),
-  unavailable('postgres-pool-max-size', one(usize(1)), {
+  option('history.postgresPoolMaxSize', 'postgres-pool-max-size', one(usize(1)), {
     default: 16,
-    doc: 'PostgreSQL connections.',
+    doc: 'Most PostgreSQL connections.',
   }),
-  unavailable('redis-url', optional(one(secret)), {
+  option('history.redisUrl', 'redis-url', optional(one(secret)), {
     default: undefined,
     secret: true,
-    doc: 'Redis server.',
+    doc: 'Redis server, redis://… or rediss://…; read with --history-backend redis.',
   }),
-  unavailable('redis-pool-max-size', one(usize(1)), { default: 16, doc: 'Redis connections.' }),
-  unavailable('redis-retention-days', one(days), {
+  option('history.redisPoolMaxSize', 'redis-pool-max-size', one(usize(1)), {
+    default: 16,
+    doc: 'Most Redis connections.',
+  }),
+  option('history.redisRetentionDays', 'redis-retention-days', one(days), {
     default: 30,
-    doc: 'Days a conversation is kept in Redis; below 0 keeps it.',
+    doc: 'Days an entry is kept in Redis after it was last written; below 0 keeps it.',
   }),
   unavailable('oracle-wallet-path', optional(one(filled('path'))), {
     default: undefined,
