@@ -65,6 +65,7 @@ describe('flags in the pages', () => {
       ...(await mockEngineFlags()),
       ...flagsDeclaredIn('examples/demo'),
       ...flagsDeclaredIn('examples/rl'),
+      ...flagsDeclaredIn('examples/oidc'),
       ...flagsDeclaredIn('bench'),
     ]);
     const { prose } = splitFences(textOf(path));
