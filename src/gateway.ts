@@ -3,9 +3,15 @@ import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Server } from 'node:http';
 import { type GatewayConfig } from '@smg/config';
 import { flushLogs, MetricsServer, ProcessLifecycle } from '@smg/observability';
-import { REQUEST_OBSERVER, type RequestObserver } from '@smg/plugin-api';
+import {
+  ENTRY_CONTROL,
+  type EntryControl,
+  REQUEST_OBSERVER,
+  type RequestObserver,
+} from '@smg/plugin-api';
 import { shutDownGracefully } from './graceful-shutdown';
 import { Reload } from './reload';
+import { limitsEntry } from './slices';
 
 /** A gateway that is built but not listening, or listening, or gone. */
 export class Gateway {
@@ -55,6 +61,9 @@ export class Gateway {
         this.app.get(ProcessLifecycle).beginDraining();
       },
       inFlight: () => this.app.get<RequestObserver>(REQUEST_OBSERVER).inFlight,
+      refuseWaiting: () => {
+        if (limitsEntry(this.config)) this.app.get<EntryControl>(ENTRY_CONTROL).close();
+      },
       drained: (cut) => {
         const log = new Logger('shutdown');
         if (cut === 0) log.log('drained: every request was finished');

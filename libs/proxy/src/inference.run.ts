@@ -386,6 +386,8 @@ export class InferenceRun implements AttemptOwner, BodyListener, EntryOwner, Wri
     const mayStillSend = isUnread && error.code !== 'request_body_stalled';
     if (mayStillSend && !clientHead.expectsContinue) this.writer.endAndLinger(body);
     else this.writer.end(body);
+    // Nothing is at work for it any more, however long its upload is still read.
+    this.place?.leave();
   }
 
   /** A filter cannot understand the request's headers: its own answer, before anything else. */

@@ -87,36 +87,45 @@ export const REQUEST_OPTIONS = [
 
 /** How many requests are let in. */
 export const ADMISSION_OPTIONS = [
-  unavailable('max-concurrent-requests', one(i32()), {
+  option('admission.maxConcurrentRequests', 'max-concurrent-requests', one(i32()), {
     default: -1,
     doc: 'Requests in flight; 0 or less is no limit.',
   }),
-  unavailable('queue-size', one(usize()), { default: 100, doc: 'Requests that may wait.' }),
-  unavailable('queue-timeout-secs', one(seconds()), {
+  option('admission.queueSize', 'queue-size', one(usize()), {
+    default: 100,
+    doc: 'Requests that may wait while --max-concurrent-requests are in flight.',
+  }),
+  option('admission.queueTimeoutSecs', 'queue-timeout-secs', one(seconds()), {
     default: 60,
     doc: 'Longest wait; above 0 when --queue-size is.',
   }),
-  unavailable('rate-limit-tokens-per-second', optional(one(i32(0))), {
+  option('admission.refillPerSecond', 'rate-limit-tokens-per-second', optional(one(i32(0))), {
     default: undefined,
-    doc: 'Permits refilled per second.',
+    doc: 'With --max-concurrent-requests: permits that come back each second, besides those of requests that end.',
   }),
-  unavailable('priority-scheduler-enabled', flag, {
+  option('admission.schedulerEnabled', 'priority-scheduler-enabled', flag, {
     default: false,
-    doc: 'Admit by priority class.',
+    doc: 'Admit by priority class, in place of --max-concurrent-requests.',
   }),
-  unavailable(
+  option(
+    'admission.schedulerDefaultMaxClass',
     'priority-scheduler-default-max-class',
     one(choice(['system', 'interactive', 'default', 'bulk'])),
     { default: 'default', doc: 'Highest class of a tenant without a policy.' },
   ),
-  unavailable('priority-scheduler-config', optional(one(filled('path'))), {
+  option('admission.schedulerConfig', 'priority-scheduler-config', optional(one(filled('path'))), {
     default: undefined,
-    doc: 'Classes and tenant policies.',
+    doc: 'YAML file of classes and tenant policies; read again on SIGHUP.',
   }),
-  unavailable('priority-scheduler-tenant-metric-top-n', one(usize()), {
-    default: 32,
-    doc: 'Tenants with a metric series of their own.',
-  }),
+  option(
+    'admission.schedulerTenantMetricTopN',
+    'priority-scheduler-tenant-metric-top-n',
+    one(usize()),
+    {
+      default: 32,
+      doc: 'Tenants with metric series of their own; the others share one.',
+    },
+  ),
   option('tenants.rateLimitEnabled', 'tenant-rate-limit-enabled', flag, {
     default: false,
     doc: 'Limit requests and tokens per tenant.',
