@@ -45,7 +45,7 @@ export class WorkerLoadModel {
     type: 'object',
     additionalProperties: true,
     selfRequired: false,
-    description: "The engine's own answer.",
+    description: "The engine's own answer, or what its metrics say in the same shape.",
   })
   readonly details?: object;
 }
@@ -65,7 +65,10 @@ export const ADMIN_DESCRIPTION: RouteDescriptions<'flushCache' | 'loads'> = {
       ApiResponse({ status: 206, type: FlushReportModel, description: 'Some did not.' }),
     ],
     loads: [
-      ApiOperation({ summary: 'Used tokens of every worker' }),
+      ApiOperation({
+        summary: 'Used tokens of every worker',
+        description: 'Every engine is asked now, whatever it last reported.',
+      }),
       ApiResponse({ status: 200, type: WorkerLoadsModel, description: 'As the engines report.' }),
     ],
   },

@@ -139,8 +139,13 @@ describeModel(WorkerSpecDto, 'WorkerSpecification', {
   http_pool: optionalModel(HttpPoolDto, 'Connections to this worker.'),
   resilience: optionalModel(ResilienceDto, 'Retries and circuit breaker of this worker.'),
   max_connection_attempts: optionalInt('Attempts after which a registration is given up.'),
-  load_monitor_interval_secs: optionalInt('Kept and shown, not used.'),
-  overload: optionalModel(OverloadDto, 'Kept and shown, not used.'),
+  load_monitor_interval_secs: optionalInt(
+    'Seconds between load reports, where it is less than for other workers of the model.',
+  ),
+  overload: optionalModel(
+    OverloadDto,
+    'From where on the worker gets no more requests; each limit over the global one.',
+  ),
 });
 
 describeModel(WorkerPatchDto, 'WorkerPatch', {
