@@ -203,10 +203,30 @@ describe("a tenant's share", () => {
       socket.write('0\r\n\r\n');
     });
     bench.add(e.url);
-    await ask(bench, post('/generate', '{"model":"m","text":["a","b"],"stream":true}'));
+    const body = '{"model":"m","text":["a","b"],"stream":true,"sampling_params":{"max_new_tokens":9}}';
+    await ask(bench, post('/generate', body));
     await over();
     expect(diary.ends).toEqual([]);
   }); // prettier-ignore
+
+  it.each([
+    ['and no limit costs a token for each event', {}, ['+4']],
+    ['and a limit costs the estimate', { max_tokens: 9 }, []],
+  ])('a stream without a report %s', async (_, limit, ends) => {
+    await open();
+    const e = await engine((socket) => {
+      socket.write(SSE_HEAD);
+      for (const text of ['a', 'b']) {
+        socket.write(chunk(`data: {"choices":[{"delta":{"content":"${text}"}}]}\n\n`));
+      }
+      socket.write(chunk('data: [DONE]\n\n'));
+      socket.write('0\r\n\r\n');
+    });
+    bench.add(e.url);
+    await ask(bench, chat({ stream: true, ...limit }));
+    await over();
+    expect(diary.ends).toEqual(ends);
+  });
 
   describe('of a client that leaves', () => {
     it('stays taken once an engine has the request', async () => {
@@ -236,6 +256,23 @@ describe("a tenant's share", () => {
       client.socket.destroy();
       await over();
       expect(diary.ends).toEqual(['refund']);
+    }); // prettier-ignore
+
+    it('stays taken before a message has told what it generated', async () => {
+      await open();
+      const e = await engine((socket) => {
+        socket.write(SSE_HEAD);
+        const start = { type: 'message_start', message: { usage: { input_tokens: 3, output_tokens: 1 } } };
+        socket.write(chunk(`event: message_start\ndata: ${JSON.stringify(start)}\n\n`));
+      });
+      bench.add(e.url);
+      const client = new RawClient(bench.port);
+      const body = { model: 'm', max_tokens: 600, stream: true, messages: [{ role: 'user', content: 'a' }] };
+      client.send(post('/v1/messages', JSON.stringify(body), '', 'keep-alive'));
+      await client.until((text) => text.includes('message_start'));
+      client.socket.destroy();
+      await over();
+      expect(diary.ends).toEqual([]);
     }); // prettier-ignore
 
     it('settles with what a stream has reported until then', async () => {

@@ -1,7 +1,7 @@
 import { GatewayError, type Endpoint } from '@smg/protocol';
 import { type Admission, type AdmissionRequest, type ChargeOutcome } from '@smg/plugin-api';
 import { type RequestFacts } from './core/request-facts';
-import { estimateTokens } from './core/token-estimate';
+import { estimateTokens, type TokenEstimate } from './core/token-estimate';
 import { UsageWatch, usageOf } from './core/usage';
 import { type InferenceExchange } from './inference.exchange';
 
@@ -17,11 +17,11 @@ export class TenantShare {
   private used: number | undefined;
   private stream: UsageWatch | undefined;
 
-  /** @param answers how many the request asks for. */
   constructor(
     private readonly charge: Extract<ChargeOutcome, { readonly allowed: true }>,
     private readonly endpoint: Endpoint,
-    private readonly answers: number,
+    /** What was taken. */
+    private readonly estimate: TokenEstimate,
   ) {}
 
   dispatched(): void {
@@ -34,11 +34,9 @@ export class TenantShare {
     if (isSuccess) this.hasWorked = true;
   }
 
-  /** @returns what wants to see the bytes of a stream; undefined when its reports are parts of a sum. */
-  watchStream(): UsageWatch | undefined {
-    if (this.endpoint !== 'generate' || this.answers === 1) {
-      this.stream = new UsageWatch(this.endpoint);
-    }
+  /** @returns what wants to see the bytes of a stream. */
+  watchStream(): UsageWatch {
+    this.stream = new UsageWatch(this.endpoint);
     return this.stream;
   }
 
@@ -49,12 +47,25 @@ export class TenantShare {
 
   /** @param hasLeft the client went away before it got any answer. */
   over(hasLeft: boolean): void {
-    const used = this.used ?? this.stream?.tokens;
+    const used = this.used ?? this.streamed;
     if (used !== undefined) this.charge.settle(used);
     // Who sends requests and hangs up would else keep engines busy for nothing.
     else if (!this.wasAnswered && !(hasLeft && this.wasDispatched)) this.charge.refund();
     // A refusal of an engine is a request, but generates nothing.
     else if (this.wasAnswered && !this.hasWorked) this.charge.settle(0);
+  }
+
+  /** What a stream used, as far as it can be told; undefined when the estimate says it better. */
+  private get streamed(): number | undefined {
+    const { stream, estimate } = this;
+    if (stream === undefined) return undefined;
+    // Several answers to /generate report one by one, each its own part of a sum.
+    const isPart = this.endpoint === 'generate' && estimate.answers > 1;
+    const reported = isPart ? undefined : stream.tokens;
+    if (reported !== undefined) return reported;
+    // Without a report and without a limit the prompt alone was taken, and tokens without end are sent.
+    const counted = estimate.prompt + stream.events;
+    return counted > estimate.tokens ? counted : undefined;
   }
 }
 
@@ -66,10 +77,10 @@ export function takeShare(
   facts: RequestFacts,
 ): TenantShare | GatewayError {
   const textBytes = exchange.routingText()?.length ?? 0;
-  const { tokens, answers } = estimateTokens(exchange.endpoint, facts.json, textBytes);
+  const estimate = estimateTokens(exchange.endpoint, facts.json, textBytes);
   const tenant = admission.tenantOf(request);
-  const outcome = admission.charge({ tenant, model: exchange.model, tokens });
-  if (outcome.allowed) return new TenantShare(outcome, exchange.endpoint, answers);
+  const outcome = admission.charge({ tenant, model: exchange.model, tokens: estimate.tokens });
+  if (outcome.allowed) return new TenantShare(outcome, exchange.endpoint, estimate);
   const { message, retryAfterSecs } = outcome;
   const options = retryAfterSecs === undefined ? {} : { retryAfterSecs };
   return new GatewayError('tenant_rate_limit_exceeded', message, options);

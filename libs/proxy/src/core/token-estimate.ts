@@ -18,6 +18,8 @@ const LIMITS: Readonly<Partial<Record<Endpoint, readonly string[]>>> = {
 /** What a request may use, before it has used anything. */
 export interface TokenEstimate {
   readonly tokens: number;
+  /** The part of it that is the prompt. */
+  readonly prompt: number;
   /** Answers asked for: prompts times samples. */
   readonly answers: number;
 }
@@ -39,7 +41,7 @@ export function estimateTokens(
   const ids = countIds(isGenerate && isMissing(json['text']) ? json['input_ids'] : json['prompt']);
   const prompt = ids > 0 ? ids : Math.ceil(textBytes / BYTES_PER_TOKEN);
   const most = isGenerate ? generateLimit(json) : limitOf(json, LIMITS[endpoint] ?? []);
-  return { tokens: prompt + most * answers, answers };
+  return { tokens: prompt + most * answers, prompt, answers };
 }
 
 const isMissing = (value: unknown): boolean => value === undefined || value === null;

@@ -74,7 +74,7 @@ describe('UsageWatch', () => {
   ];
   const ANTHROPIC = [
     `event: message_start\n${event({ message: { usage: { input_tokens: 10, output_tokens: 1 } } })}`,
-    `event: message_delta\n${event({ usage: { output_tokens: 30 } })}`,
+    `event: message_delta\n${event({ type: 'message_delta', usage: { output_tokens: 30 } })}`,
   ];
   const meta = (n: number) =>
     event({ text: 't'.repeat(n), meta_info: { id: 'x', prompt_tokens: 4, completion_tokens: n } });
@@ -88,6 +88,8 @@ describe('UsageWatch', () => {
     ['totals that grow', 'chat', [event(usage(5)), event(usage(9))], 9],
     ['an echo of a smaller one', 'chat', [event(usage(50)), event(usage(0))], 50],
     ['the beginning of a message only', 'messages', [event({ usage: { input_tokens: 3 } })], undefined],
+    ['a message that was cut', 'messages', ANTHROPIC.slice(0, 1), undefined],
+    ['an echo beside figures without a total', 'messages', [event({ x: usage(0) }), ...ANTHROPIC], 40],
   ])('%s', (_, endpoint, chunks, tokens) => {
     expect(watch(endpoint, ...chunks)).toBe(tokens);
   }); // prettier-ignore

@@ -1,4 +1,5 @@
 import { type Endpoint, readJsonMembers } from '@smg/protocol';
+import { EventCount } from './event-count';
 
 /** Bytes after the name of a usage object in which its figures are looked for. */
 const WINDOW = 512;
@@ -39,8 +40,9 @@ class Figures {
   }
 
   get tokens(): number | undefined {
-    if (this.total >= 0) return this.total;
-    return this.input < 0 || this.output < 0 ? undefined : this.input + this.output;
+    const sum = this.input < 0 || this.output < 0 ? -1 : this.input + this.output;
+    const most = Math.max(this.total, sum);
+    return most < 0 ? undefined : most;
   }
 }
 
@@ -60,9 +62,19 @@ export function usageOf(endpoint: Endpoint, body: Buffer): number | undefined {
 
 /** Like in a stream, anything of that name counts. */
 function searchedUsage(endpoint: Endpoint, body: Buffer): number | undefined {
-  const watch = new UsageWatch(endpoint);
-  watch.see(body);
-  return watch.tokens;
+  const figures = new Figures();
+  scan(body, needleOf(endpoint), figures);
+  return figures.tokens;
+}
+
+const needleOf = (endpoint: Endpoint): Buffer => Buffer.from(`"${nameOf(endpoint)}"`);
+
+function scan(bytes: Buffer, needle: Buffer, figures: Figures): void {
+  for (let at = bytes.indexOf(needle); at !== -1; at = bytes.indexOf(needle, at)) {
+    at += needle.length;
+    const text = bytes.toString('latin1', at, at + WINDOW);
+    if (IS_OBJECT.test(text)) figures.see(text);
+  }
 }
 
 function usageIn(text: string): number | undefined {
@@ -90,36 +102,48 @@ function batchUsage(name: string, body: Buffer): number | undefined {
   return sum;
 }
 
+/**
+ * Anthropic's stream opens with figures that hold the prompt and a token or none; what was generated
+ * comes in this event, after the text. Who hangs up before it has not been told what it used.
+ */
+const MESSAGE_FIGURES = Buffer.from('"message_delta"');
+
 /** Watches an event stream go by for usage reports, and holds no more of it than half a kilobyte. */
 export class UsageWatch {
   private readonly needle: Buffer;
   private readonly figures = new Figures();
+  private readonly count = new EventCount();
+  /** What the figures are about has been generated. */
+  private isTelling: boolean;
   /** End of what came before, while it ends inside a line. */
   private carry = '';
 
   constructor(endpoint: Endpoint) {
-    this.needle = Buffer.from(`"${nameOf(endpoint)}"`);
+    this.needle = needleOf(endpoint);
+    this.isTelling = endpoint !== 'messages';
   }
 
   /** Tokens used so far, as reported; undefined while nothing was. */
   get tokens(): number | undefined {
-    return this.figures.tokens;
+    return this.isTelling ? this.figures.tokens : undefined;
+  }
+
+  /** Events so far; engines send one for each token, or for several. */
+  get events(): number {
+    return this.count.value;
   }
 
   see(chunk: Buffer): void {
     if (chunk.length === 0) return;
+    this.count.see(chunk);
     if (this.carry !== '') this.scan(Buffer.from(this.carry + head(chunk), 'latin1'));
     this.scan(chunk);
     this.carry = chunk[chunk.length - 1] === LF ? '' : (this.carry + tail(chunk)).slice(-WINDOW);
   }
 
   private scan(bytes: Buffer): void {
-    const { needle } = this;
-    for (let at = bytes.indexOf(needle); at !== -1; at = bytes.indexOf(needle, at)) {
-      at += needle.length;
-      const text = bytes.toString('latin1', at, at + WINDOW);
-      if (IS_OBJECT.test(text)) this.figures.see(text);
-    }
+    scan(bytes, this.needle, this.figures);
+    this.isTelling ||= bytes.includes(MESSAGE_FIGURES);
   }
 }
 
