@@ -1,6 +1,6 @@
 import { MockEngine, MockIdp, type MockIdpKey } from '@smg/testing';
 import { type PartialGatewayConfig } from '../../src';
-import { splitFences, tableRows, textOf } from '../contract/support/pages';
+import { codeSpans, splitFences, tableRows, textOf } from '../contract/support/pages';
 import { startGateway } from '../support/gateway';
 import { send } from '../support/http';
 import { freePorts, startProgram } from '../support/program';
@@ -179,5 +179,18 @@ describe('the troubleshooting of the page', () => {
     expect(rows).toEqual(expect.arrayContaining(texts));
     const others = [...source.matchAll(/^ {2}\| '(\w+)'/gm)].map((match) => match[1]);
     expect(rows.map(([, reason]) => reason)).toEqual(expect.arrayContaining(others));
+  });
+
+  it('quotes what the start says', () => {
+    const source = ['core/remote-address', 'jwks.source', 'guarded-fetch']
+      .map((name) => textOf(`libs/auth/src/${name}.ts`))
+      .join('\n');
+    const [, table = ''] = sectionOf('Troubleshooting').split(/^At the start.*$/m);
+    const quoted = tableRows(table)
+      .flatMap(([cell = '']) => codeSpans(cell))
+      // Codes of the system, and a number that is put in.
+      .filter((text) => !/[A-Z_]{8}|\d ms/.test(text));
+    expect(quoted.length).toBeGreaterThan(4);
+    expect(quoted.filter((text) => !source.includes(text))).toEqual([]);
   });
 });
