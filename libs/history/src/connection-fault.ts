@@ -1,3 +1,5 @@
+import { parseUrl } from '@smg/protocol';
+
 /**
  * What went wrong with a connection, for a person to read: never the password of its URL, and something
  * even where Node says nothing (an attempt at several addresses has an empty message).
@@ -23,8 +25,9 @@ function withoutPassword(text: string, url: string): string {
 }
 
 function secretsOf(url: string): readonly string[] {
-  if (!URL.canParse(url)) return [];
-  const { password, searchParams } = new URL(url);
+  const parsed = parseUrl(url);
+  if (parsed === undefined) return [];
+  const { password, searchParams } = parsed;
   const raw = [password, searchParams.get('password') ?? ''];
   return raw.flatMap((secret) => (secret === '' ? [] : [secret, decoded(secret)]));
 }
@@ -39,5 +42,5 @@ function decoded(text: string): string {
 
 /** `host:port` of a URL, for messages. */
 export function placeOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : 'the server';
+  return parseUrl(url)?.host ?? 'the server';
 }

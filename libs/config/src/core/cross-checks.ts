@@ -1,3 +1,4 @@
+import { parseUrl } from '@smg/protocol';
 import { type GatewayConfig } from './gateway-config';
 import { BUILT_IN_POLICIES } from './options/routing.options';
 
@@ -239,5 +240,5 @@ function checkHistory({ history }: GatewayConfig, label: Label): readonly string
 }
 
 function isUrlOf(url: string, schemes: readonly string[]): boolean {
-  return schemes.some((scheme) => url.startsWith(scheme)) && URL.canParse(url);
+  return schemes.some((scheme) => url.startsWith(scheme)) && parseUrl(url) !== undefined;
 }

@@ -113,18 +113,9 @@ export class MemoryStore implements HistoryStore {
     id: string,
     change: (metadata: Metadata | undefined) => Metadata | undefined,
   ): Promise<StoredConversation | undefined> {
-    const entry = this.find(owner, id);
-    if (entry === undefined) return Promise.resolve(undefined);
-    try {
-      entry.value = { ...entry.value, metadata: change(entry.value.metadata) };
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    const bytes = sizeOf(keyOf('conversation', owner, id), JSON.stringify(entry.value));
-    this.bytes += bytes - entry.bytes;
-    entry.bytes = bytes;
-    this.evict();
-    return Promise.resolve(entry.value);
+    return new Promise((resolve) => {
+      resolve(this.change(owner, id, change));
+    });
   }
 
   deleteConversation(owner: string, id: string): Promise<boolean> {
@@ -153,6 +144,22 @@ export class MemoryStore implements HistoryStore {
   removeItem(owner: string, conversationId: string, itemId: string): Promise<boolean> {
     const entry = this.find(owner, conversationId);
     return Promise.resolve(entry !== undefined && this.unlink(entry, itemId));
+  }
+
+  private change(
+    owner: string,
+    id: string,
+    change: (metadata: Metadata | undefined) => Metadata | undefined,
+  ): StoredConversation | undefined {
+    const entry = this.find(owner, id);
+    if (entry === undefined) return undefined;
+    const value = { ...entry.value, metadata: change(entry.value.metadata) };
+    const bytes = sizeOf(keyOf('conversation', owner, id), JSON.stringify(value));
+    this.bytes += bytes - entry.bytes;
+    entry.value = value;
+    entry.bytes = bytes;
+    this.evict();
+    return value;
   }
 
   private add(owner: string, id: string, items: readonly ItemToAdd[]): AddOutcome {

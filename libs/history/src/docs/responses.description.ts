@@ -1,5 +1,6 @@
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { type RouteDescriptions } from '@smg/plugin-api';
+import { type ErrorCode } from '@smg/protocol';
 import { DeletionModel, envelope, ItemListModel } from './history.models';
 
 const TAG = ApiTags('Responses and conversations');
@@ -10,7 +11,7 @@ const ID = ApiParam({
 });
 const RESPONSE = { type: 'object' as const, additionalProperties: true };
 
-const refusals = (...codes: Parameters<typeof envelope>): MethodDecorator[] =>
+const refusals = (...codes: readonly ErrorCode[]): MethodDecorator[] =>
   envelope(...codes).map((options) => ApiResponse(options));
 
 export const RESPONSES_DESCRIPTION: RouteDescriptions<'get' | 'delete' | 'inputItems'> = {
