@@ -15,6 +15,11 @@ export interface RoutingPolicy {
   /** True: it keeps keys to workers itself, so `--routing-key-override` leaves it alone. */
   readonly ownsAffinity?: boolean;
   /**
+   * False: it never asks for text or token ids, so that a large body need not be read before a worker is
+   * chosen. Left out: bodies are read.
+   */
+  readonly readsBody?: boolean;
+  /**
    * Picks a worker out of `candidates` (never empty), or undefined to decline, which answers 503.
    * Returning anything else fails the request with `policy_failed`.
    */

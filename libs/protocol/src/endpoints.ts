@@ -8,6 +8,11 @@ export type Endpoint =
   | 'embeddings'
   | 'classify'
   | 'messages'
+  | 'audio_transcriptions'
+  | 'realtime'
+  | 'realtime_sessions'
+  | 'realtime_client_secrets'
+  | 'realtime_transcription'
   /** Information routes relayed from one ready worker. */
   | 'info';
 

@@ -33,10 +33,16 @@ export const ERROR_CODES = {
   request_body_aborted: entry(400, 'info', 'The client closed before its body was complete.'),
   invalid_api_key: entry(401, 'info', 'The serving key is missing or unknown.'),
   not_found: entry(404, 'info', 'No stored response has this id, or it is not yours.'),
+  missing_credentials: entry(
+    401,
+    'info',
+    'A realtime call carries no credentials, and the worker has no key of its own.',
+  ),
   model_not_found: entry(404, 'info', 'No registered worker serves this model.'),
   request_body_stalled: entry(408, 'info', 'The client paused its upload for too long.'),
   request_uri_too_long: entry(414, 'info', 'The request target is longer than 16 KiB.'),
   request_body_too_large: entry(413, 'info', 'The body is larger than --max-payload-size.'),
+  upgrade_required: entry(426, 'info', 'The route speaks WebSocket, and the request does not.'),
   tenant_rate_limit_exceeded: entry(
     429,
     'info',
@@ -69,6 +75,11 @@ export const ERROR_CODES = {
     'error',
     'A routing policy threw or returned a worker it was not given.',
   ),
+  rerank_response_build_failed: entry(
+    500,
+    'warn',
+    "The worker's answer is no ranking, so that the gateway cannot build its own of it.",
+  ),
   read_response_failed: entry(500, 'warn', "A worker's information answer could not be read."),
   read_response_body_failed: entry(
     500,
@@ -96,6 +107,49 @@ export const ERROR_CODES = {
     'warn',
     'Sent as the last event of a stream whose worker died: the answer is incomplete.',
   ),
+  prefill_bad_request: entry(400, 'info', 'Prefill/decode: the prefill worker answered 400.'),
+  decode_bad_request: entry(400, 'info', 'Prefill/decode: the decode worker answered 400.'),
+  prefill_not_found: entry(404, 'info', 'Prefill/decode: the prefill worker answered 404.'),
+  decode_not_found: entry(404, 'info', 'Prefill/decode: the decode worker answered 404.'),
+  prefill_internal_error: entry(500, 'warn', 'Prefill/decode: the prefill worker answered 500.'),
+  decode_internal_error: entry(500, 'warn', 'Prefill/decode: the decode worker answered 500.'),
+  prefill_error: entry(
+    500,
+    'warn',
+    'Prefill/decode: the prefill worker answered with another status than success.',
+  ),
+  decode_error: entry(
+    500,
+    'warn',
+    'Prefill/decode: the decode worker answered with another status than success.',
+  ),
+  prefill_bad_gateway: entry(502, 'warn', 'Prefill/decode: the prefill worker answered 502.'),
+  decode_bad_gateway: entry(502, 'warn', 'Prefill/decode: the decode worker answered 502.'),
+  prefill_request_failed: entry(
+    502,
+    'warn',
+    'Prefill/decode with vLLM: the prefill worker could not be reached, or closed before it answered.',
+  ),
+  prefill_read_failed: entry(
+    502,
+    'warn',
+    'Prefill/decode: the answer of the prefill worker broke off.',
+  ),
+  prefill_upstream_error: entry(
+    502,
+    'warn',
+    "Prefill/decode with vLLM: the prefill worker refused; the status is the worker's own.",
+  ),
+  decode_request_failed: entry(
+    502,
+    'warn',
+    'Prefill/decode with vLLM: the decode worker could not be reached, or closed before it answered.',
+  ),
+  decode_read_failed: entry(
+    502,
+    'warn',
+    'Prefill/decode: the error answer of the decode worker broke off.',
+  ),
   no_worker_response: entry(502, 'warn', 'A call to every worker was answered by none of them.'),
   no_available_workers: entry(
     503,
@@ -112,6 +166,13 @@ export const ERROR_CODES = {
     'error',
     'The record of a control call could not be made durable, and --audit-required is given.',
   ),
+  server_selection_failed: entry(
+    503,
+    'warn',
+    'Prefill/decode: no pair of a prefill and a decode worker can take the request now.',
+  ),
+  prefill_unavailable: entry(503, 'warn', 'Prefill/decode: the prefill worker answered 503.'),
+  decode_unavailable: entry(503, 'warn', 'Prefill/decode: the decode worker answered 503.'),
   no_workers: entry(503, 'warn', 'No worker is ready.'),
   workers_filtered: entry(
     503,

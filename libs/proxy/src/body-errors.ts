@@ -1,11 +1,18 @@
 import { GatewayError } from '@smg/protocol';
 import { type BodyFailure } from './body.reader';
+import { type OutgoingBody } from './kinds/outgoing-body';
 import { type ProxyOptions } from './proxy.options';
 
-/** The answer to a client whose body did not arrive. */
-export function bodyError(failure: BodyFailure, options: ProxyOptions): GatewayError {
+/** The answer to a client whose body did not arrive. @param body what was read, or is passed on. */
+export function bodyError(
+  failure: BodyFailure,
+  options: ProxyOptions,
+  body: OutgoingBody,
+): GatewayError {
   if (failure === 'stalled') {
-    const message = `no byte of the body for ${options.bodyIdleTimeoutSecs} s`;
+    const isPassedOn = body.unreadBytes > 0;
+    const seconds = isPassedOn ? options.streamStallTimeoutSecs : options.bodyIdleTimeoutSecs;
+    const message = `no byte of the body for ${seconds} s`;
     return new GatewayError('request_body_stalled', message);
   }
   if (failure === 'aborted') {

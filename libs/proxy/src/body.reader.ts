@@ -5,7 +5,12 @@ export type BodyFailure = 'too_large' | 'stalled' | 'aborted';
 
 /** Hears how an upload ended; exactly once. */
 export interface BodyListener {
-  onBody(body: Buffer): void;
+  /** The whole body; not called when there is `onChunks`. */
+  onBody?(body: Buffer): void;
+  /** The whole body in the pieces it came in, which are the listener's now. */
+  onChunks?(chunks: Buffer[], size: number): void;
+  /** Sees each piece as it comes. @returns false to end the reading; nothing else is reported then. */
+  onChunk?(chunk: Buffer): boolean;
   onBodyFailure(failure: BodyFailure): void;
 }
 
@@ -16,7 +21,7 @@ const EMPTY = Buffer.alloc(0);
  * client: bytes restart it, and nothing else happens in between.
  */
 export class BodyReader {
-  private readonly chunks: Buffer[] = [];
+  private chunks: Buffer[] = [];
   private size = 0;
   private timer: NodeJS.Timeout | undefined;
   private done = false;
@@ -44,19 +49,25 @@ export class BodyReader {
 
   private readonly onData = (chunk: Buffer): void => {
     this.size += chunk.length;
-    if (this.size > this.limit) this.fail('too_large');
-    else {
-      this.chunks.push(chunk);
-      this.timer?.refresh();
+    if (this.size > this.limit) {
+      this.fail('too_large');
+      return;
     }
+    this.chunks.push(chunk);
+    this.timer?.refresh();
+    if (this.listener.onChunk?.(chunk) === false) this.finish();
   };
 
   private readonly onEnd = (): void => {
     if (!this.finish()) return;
     const { chunks } = this;
+    this.chunks = [];
+    if (this.listener.onChunks !== undefined) {
+      this.listener.onChunks(chunks, this.size);
+      return;
+    }
     const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, this.size);
-    this.chunks.length = 0;
-    this.listener.onBody(body ?? EMPTY);
+    this.listener.onBody?.(body ?? EMPTY);
   };
 
   private readonly onAborted = (): void => {

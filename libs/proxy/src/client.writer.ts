@@ -22,6 +22,8 @@ export class ClientWriter {
   /** The answer broke off after its head. */
   truncated = false;
   status = 0;
+  /** The client may still be sending when an answer begins: its body is passed on unread. */
+  isUploading = false;
   private ended = false;
   private waiting = false;
   private timer: NodeJS.Timeout | undefined;
@@ -44,7 +46,8 @@ export class ClientWriter {
   head(status: number, headers: string[], closes = false): void {
     this.headSent = true;
     this.status = status;
-    if (closes || this.lifecycle.isDraining) headers.push('connection', 'close');
+    if (closes || this.lifecycle.isDraining || this.hasUnreadUpload)
+      headers.push('connection', 'close');
     this.response.writeHead(status, headers);
   }
 
@@ -67,6 +70,10 @@ export class ClientWriter {
 
   end(last?: Buffer | string): void {
     if (this.ended || this.response.destroyed) return;
+    if (this.hasUnreadUpload) {
+      this.endAndLinger(last);
+      return;
+    }
     this.ended = true;
     if (last === undefined) this.response.end();
     else this.response.end(last);
@@ -93,11 +100,11 @@ export class ClientWriter {
    * Answers while the client may still be sending, then reads on for a moment: closing at once would
    * reset the connection and could destroy the answer on its way.
    */
-  endAndLinger(body: string): void {
+  endAndLinger(body: Buffer | string | undefined): void {
     if (this.ended || this.response.destroyed) return;
     this.ended = true;
     const { request, response } = this;
-    response.write(body);
+    if (body !== undefined) response.write(body);
     let bytes = 0;
     const finish = (): void => {
       clearTimeout(this.timer);
@@ -118,6 +125,10 @@ export class ClientWriter {
     clearTimeout(this.timer);
     this.ended = true;
     this.response.off('drain', this.onDrain);
+  }
+
+  private get hasUnreadUpload(): boolean {
+    return this.isUploading && !this.request.complete;
   }
 
   private readonly onDrain = (): void => {

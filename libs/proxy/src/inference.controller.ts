@@ -92,6 +92,42 @@ export class InferenceController {
     this.relay(request, reply);
   }
 
+  @DataPlane()
+  @HotRoute()
+  @Post('v1/audio/transcriptions')
+  transcriptions(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  /** A WebSocket: upgrades never come here, only what is none. */
+  @DataPlane()
+  @HotRoute()
+  @Get('v1/realtime')
+  realtime(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('v1/realtime/sessions')
+  realtimeSessions(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('v1/realtime/client_secrets')
+  realtimeClientSecrets(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('v1/realtime/transcription_sessions')
+  realtimeTranscription(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
   @Public()
   @HotRoute()
   @Get('get_model_info')

@@ -9,52 +9,42 @@ import {
   type WorkerPoolView,
   type WorkerView,
 } from '@smg/plugin-api';
-import { buildRequestHeaders, type UpstreamRequest } from '@smg/upstream';
-import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { bodyError, bodyTooLarge } from './body-errors';
-import { type BodyFailure, type BodyListener, BodyReader } from './body.reader';
+import { type BodyFailure } from './body.reader';
 import { ClientWriter, type WritableListener } from './client.writer';
 import { backoffMs } from './core/backoff';
 import { admissionRequestOf } from './admission-request';
-import { type ClientHead } from './core/client-head';
-import { type RouteFacts } from './core/inference-routes';
-import { setTopLevelFields } from './core/json-splice';
-import { readRequestFacts, type RequestFacts } from './core/request-facts';
+import { type RequestFacts } from './core/request-facts';
 import { FlatResponseHead } from './core/response-head';
-import { asGatewayError, replyOf } from './gateway-reply';
+import { asGatewayError } from './gateway-reply';
 import { type EntryOwner, EntryPlace } from './entry.place';
 import { errorTypeOf } from './error-type';
 import { type InferenceExchange } from './inference.exchange';
+import { type AnswerRules, answerRulesOf } from './kinds/answer-rules';
+import { type Intake, type IntakeListener } from './kinds/intake';
+import { replyOfRoute } from './kinds/kind-replies';
+import { poolOf } from './kinds/labelled.pool';
+import { openIntake } from './kinds/open-intake';
+import { NO_BODY, type OutgoingBody } from './kinds/outgoing-body';
+import { refuseWithoutCredentials } from './kinds/realtime-credentials';
 import { DEFAULT_SELECTION_RETRY, type SelectionRetry } from './proxy.options';
 import { onResponseOver } from './response-over';
 import { type RouteCells } from './router.metrics';
+import { requestTo } from './request-to';
+import { type RunParts } from './run.parts';
 import { type RoutableWorker, type RunServices } from './run.services';
 import { describeNobody, firstReady, shedAtDispatch, shedAtSelection } from './selection-answers';
 import { takeShare, TenantShare } from './tenant.share';
 import { type AttemptOwner, UpstreamAttempt } from './upstream.attempt';
 
-const EMPTY = Buffer.alloc(0);
 const ONE_ATTEMPT: SelectionRetry = Object.freeze({ ...DEFAULT_SELECTION_RETRY, maxAttempts: 1 });
-
-/** What a run is made of. */
-export interface RunParts {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly head: ClientHead;
-  readonly route: RouteFacts;
-  readonly isPublic: boolean;
-  /** `?…` of the request target, or empty. */
-  readonly query: string;
-  readonly exchange: InferenceExchange;
-  readonly interceptors: readonly ResponseInterceptor[];
-}
 
 /**
  * One request from its head to its last byte: credentials, body, facts, then attempts until one
  * answer or error reaches the client. Whatever order aborts, errors and ends come in, the end of
  * the response finishes the run, once.
  */
-export class InferenceRun implements AttemptOwner, BodyListener, EntryOwner, WritableListener {
+export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, WritableListener {
   readonly exchange: InferenceExchange;
   readonly writer: ClientWriter;
   readonly interceptors: readonly ResponseInterceptor[];
@@ -62,12 +52,14 @@ export class InferenceRun implements AttemptOwner, BodyListener, EntryOwner, Wri
   share: TenantShare | undefined;
   /** Keeps the answer; undefined when nobody wants it. */
   recording: AnswerRecording | undefined;
+  /** Undefined where answers are relayed as they are. */
+  rules: AnswerRules | undefined;
   private readonly startedAt: number;
-  private body: Buffer = EMPTY;
+  private body: OutgoingBody = NO_BODY;
   private pool: WorkerPoolView | undefined;
   private cells: RouteCells | undefined;
   private attempt: UpstreamAttempt | undefined;
-  private reader: BodyReader | undefined;
+  private intake: Intake | undefined;
   private backoff: NodeJS.Timeout | undefined;
   private passAuthorization = true;
   private authenticatedTenant: string | undefined;
@@ -154,27 +146,25 @@ export class InferenceRun implements AttemptOwner, BodyListener, EntryOwner, Wri
     const { parts, services } = this;
     // Only now is the body wanted: a refused client never sends it.
     if (parts.head.expectsContinue) parts.response.writeContinue();
-    const { maxPayloadSize, bodyIdleTimeoutSecs } = services.options;
-    this.reader = new BodyReader(parts.request, maxPayloadSize, bodyIdleTimeoutSecs * 1000, this);
-    this.reader.start();
+    this.intake = openIntake(services, parts, this);
+    this.intake.start();
   }
 
-  onBody(body: Buffer): void {
-    this.reader = undefined;
-    const result = readRequestFacts(this.exchange.route, body);
-    if (!result.ok) {
-      this.reply(new GatewayError('json_parse_error', result.message), false);
-      return;
-    }
-    const { facts } = result;
+  onUnreadable(error: GatewayError): void {
+    this.reply(error, false);
+  }
+
+  onRequest(facts: RequestFacts, body: OutgoingBody): void {
     const { services, exchange } = this;
+    const { route } = this.parts;
     if (!facts.namesModel && services.options.requireModel && exchange.endpoint === 'generate') {
       this.reply(new GatewayError('missing_model', 'the request names no model'), false);
       return;
     }
     this.body = body;
+    this.writer.isUploading = body.unreadBytes > 0;
     exchange.learn(facts);
-    const pool = services.directory.pool(facts.model, 'regular');
+    const pool = poolOf(services.directory, route, facts.model);
     const isKnown = pool !== undefined && pool.workers.length > 0;
     this.model = isKnown ? pool.model : undefined;
     this.cells = services.metrics.cellsOf(this.model, exchange.endpoint, facts.wantsStream);
@@ -187,23 +177,24 @@ export class InferenceRun implements AttemptOwner, BodyListener, EntryOwner, Wri
     this.pool = pool;
     exchange.model = pool.model;
     this.rewritesModel = facts.namesModel && pool.model !== facts.model;
+    this.rules = answerRulesOf(route, facts, pool.model);
     // Only these answers have an id to be asked for by.
-    if (exchange.endpoint === 'responses') this.recording = this.recordingOf(facts);
+    if (exchange.endpoint === 'responses') {
+      this.recording = services.recorder?.recordingOf({
+        endpoint: exchange.endpoint,
+        requestId: exchange.requestId,
+        authenticatedTenant: this.authenticatedTenant,
+        json: facts.json,
+      });
+    }
     if (services.admission === undefined) this.next();
     else this.admitted(services.admission, facts);
   }
 
-  private recordingOf({ json }: RequestFacts): AnswerRecording | undefined {
-    return this.services.recorder?.recordingOf({
-      endpoint: this.exchange.endpoint,
-      requestId: this.exchange.requestId,
-      authenticatedTenant: this.authenticatedTenant,
-      json,
-    });
-  }
-
   onBodyFailure(failure: BodyFailure): void {
-    this.reply(bodyError(failure, this.services.options), false);
+    // A body that is passed on may fail while a worker has half of it: the worker is not to blame.
+    this.attempt?.clientGone();
+    this.reply(bodyError(failure, this.services.options, this.body), false);
   }
 
   onWritable(): void {
@@ -227,7 +218,8 @@ export class InferenceRun implements AttemptOwner, BodyListener, EntryOwner, Wri
   }
 
   committed(): void {
-    this.body = EMPTY;
+    // One that is still being passed on goes on: an engine may answer before it has everything.
+    if (this.body.isRepeatable) this.body = NO_BODY;
     this.exchange.forgetBody();
   }
 
@@ -244,7 +236,10 @@ export class InferenceRun implements AttemptOwner, BodyListener, EntryOwner, Wri
   /** Goes on when the tenant's budget has room for the request. */
   private admitted(admission: Admission, facts: RequestFacts): void {
     this.guarded(() => {
-      const share = takeShare(admission, this.admissionRequest(), this.exchange, facts);
+      const share = takeShare(admission, this.admissionRequest(), this.exchange, {
+        facts,
+        unreadBytes: this.body.unreadBytes,
+      });
       if (share instanceof TenantShare) {
         this.share = share;
         this.next();
@@ -287,7 +282,10 @@ export class InferenceRun implements AttemptOwner, BodyListener, EntryOwner, Wri
         this.reply(new GatewayError('no_workers', 'No worker is ready'), false);
       return ready as RoutableWorker | undefined;
     }
-    const outcome = services.selector.select(pool, exchange, avoid);
+    const outcome =
+      this.parts.route.isRealtime === true
+        ? services.selector.leastBusy(pool, exchange)
+        : services.selector.select(pool, exchange, avoid);
     // The directory of this process holds registry workers only.
     if (outcome.kind === 'selected') return outcome.worker as RoutableWorker;
     this.nobody(pool, outcome);
@@ -307,33 +305,32 @@ export class InferenceRun implements AttemptOwner, BodyListener, EntryOwner, Wri
 
   private dispatch(worker: RoutableWorker): void {
     const { exchange, parts } = this;
-    const shed = exchange.endpoint === 'info' ? undefined : shedAtDispatch(worker, this.services);
-    if (shed !== undefined) {
-      this.reply(shed, false);
+    const isInfo = exchange.endpoint === 'info';
+    const refusal = isInfo ? undefined : this.refusalAtDispatch(worker);
+    if (refusal !== undefined) {
+      this.reply(refusal, false);
       return;
     }
     exchange.routedWorker = worker;
     for (const interceptor of this.interceptors) interceptor.onDispatch(exchange);
-    const isInfo = exchange.endpoint === 'info';
-    const credentials = { passAuthorization: this.passAuthorization, workerKey: worker.apiKey };
-    const request: UpstreamRequest = {
-      baseUrl: worker.baseUrl,
-      method: isInfo ? 'GET' : 'POST',
-      path: (parts.route.enginePaths[this.pathIndex] ?? parts.route.path) + parts.query,
-      headers: buildRequestHeaders(parts.head.headers, credentials, !isInfo),
-      body: isInfo ? null : this.bodyFor(worker),
-    };
+    const model = this.rewritesModel ? exchange.model : undefined;
+    const request = requestTo(worker, {
+      parts,
+      pathIndex: this.pathIndex,
+      passAuthorization: this.passAuthorization,
+      sent: isInfo ? undefined : this.body.sent({ model, dpRank: worker.dpRank }),
+    });
     // Nothing may fail between these two: what is ended must have begun.
     this.attempt = new UpstreamAttempt(this, worker);
     this.attempt.start(request);
   }
 
-  private bodyFor(worker: RoutableWorker): Buffer {
-    if (!this.rewritesModel && worker.dpRank === undefined) return this.body;
-    const fields = new Map<string, string | number>();
-    if (this.rewritesModel) fields.set('model', this.exchange.model);
-    if (worker.dpRank !== undefined) fields.set('data_parallel_rank', worker.dpRank);
-    return setTopLevelFields(this.body, fields);
+  private refusalAtDispatch(worker: RoutableWorker): GatewayError | undefined {
+    const { route, head } = this.parts;
+    return (
+      shedAtDispatch(worker, this.services) ??
+      refuseWithoutCredentials(route, head.authorization, worker)
+    );
   }
 
   /** Engines name their information routes differently: after a 404 the other name is tried. */
@@ -352,6 +349,7 @@ export class InferenceRun implements AttemptOwner, BodyListener, EntryOwner, Wri
   /** Schedules another attempt. @returns false when none is left. */
   private again(settings: SelectionRetry, avoid: WorkerView | undefined): boolean {
     if (this.isFinished) return true;
+    if (!this.body.isRepeatable) return false;
     const { attempt, endpoint } = this.exchange;
     if (attempt >= settings.maxAttempts) {
       if (settings.maxAttempts > 1) this.services.metrics.gaveUp(endpoint);
@@ -372,13 +370,13 @@ export class InferenceRun implements AttemptOwner, BodyListener, EntryOwner, Wri
     this.errorCode = error.code;
     if (error.level === 'error') this.logFault(error.message, error.cause);
     if (!isStamped) this.exchange.routedWorker = undefined;
-    const { status, headers, body } = replyOf(error, this.exchange.requestId);
+    const { route, request, head: clientHead } = this.parts;
+    const { status, headers, body } = replyOfRoute(route, error, this.exchange.requestId);
     const head = new FlatResponseHead(status, false, headers);
     if (isStamped) {
       this.services.metrics.minted(status, error.code);
       this.stamp(head);
     }
-    const { request, head: clientHead } = this.parts;
     const isUnread = clientHead.hasBody && !request.complete;
     const closes = isUnread || error.code === 'connection_limit_reached';
     head.headers.push('content-length', String(Buffer.byteLength(body)));
@@ -432,7 +430,8 @@ export class InferenceRun implements AttemptOwner, BodyListener, EntryOwner, Wri
   /** Neither a byte of the body, nor one of an answer, nor another attempt from here on. */
   private stop(): void {
     clearTimeout(this.backoff);
-    this.reader?.cancel();
+    this.intake?.cancel();
+    this.body.release?.();
     this.attempt?.clientGone();
   }
 

@@ -1,3 +1,5 @@
+import { type PdOptions } from './pd/pd.options';
+
 /** What the application tells the data plane. Token: {@link PROXY_OPTIONS}. */
 export interface ProxyOptions {
   /** Bytes; cap of request bodies and of buffered answers. */
@@ -6,6 +8,10 @@ export interface ProxyOptions {
   readonly bodyIdleTimeoutSecs: number;
   /** Seconds a client may stop reading before it is cut; 0 waits for ever. */
   readonly streamStallTimeoutSecs: number;
+  /** Bytes above which an upload may pass through unread; 0 or undefined: every body is held. */
+  readonly streamRequestBodiesOver?: number;
+  /** Seconds without a byte either way after which a realtime socket is closed. Default 600. */
+  readonly realtimeIdleTimeoutSecs?: number;
   readonly requestIdHeaders: readonly string[];
   readonly routingKeyHeaders: readonly string[];
   /** `--routing-key-override`: a body's `rid` is a routing key too. Default false. */
@@ -20,6 +26,8 @@ export interface ProxyOptions {
   readonly retry?: SelectionRetry;
   /** Seconds in the `Retry-After` of an overload answer. Default 10. */
   readonly loadMonitorIntervalSecs?: number;
+  /** Pairs of prefill and decode workers; undefined: there are none. */
+  readonly pd?: PdOptions | undefined;
   /** Soft limit of open files; undefined asks the system, Infinity switches the guard off. */
   readonly openFileLimit?: number;
 }

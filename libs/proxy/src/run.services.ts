@@ -15,6 +15,7 @@ import {
 } from '@smg/plugin-api';
 import { type Worker } from '@smg/registry';
 import { type UpstreamTransport } from '@smg/upstream';
+import { type PairServices } from './pd/pair.services';
 import { type ProxyOptions } from './proxy.options';
 import { type RouterMetrics } from './router.metrics';
 
@@ -23,6 +24,9 @@ export type RoutableWorker = WorkerView &
   Pick<
     Worker,
     | 'apiKey'
+    | 'bootstrapPort'
+    | 'host'
+    | 'spec'
     | 'retry'
     | 'retryableStatusCodes'
     | 'requestTimeoutMs'
@@ -38,6 +42,21 @@ export interface Selector {
   readonly refusesRequests: boolean;
   refusalOf(header: HeaderReader): RequestRefusal | undefined;
   select(pool: WorkerPoolView, context: SelectionContext, avoid?: WorkerView): SelectionOutcome;
+  /** The workers that are available and pass every filter; one of them is then picked. */
+  eligible(
+    pool: WorkerPoolView,
+    context: SelectionContext,
+  ): readonly WorkerView[] | Exclude<SelectionOutcome, { readonly kind: 'selected' }>;
+  pick(
+    pool: WorkerPoolView,
+    eligible: readonly WorkerView[],
+    context: SelectionContext,
+    avoid?: WorkerView,
+  ): SelectionOutcome;
+  /** The worker with the fewest requests in flight, whatever the policy. */
+  leastBusy(pool: WorkerPoolView, context: SelectionContext): SelectionOutcome;
+  /** Whether the policy of a model goes by what is in bodies. */
+  readsBody(model: string): boolean;
 }
 
 /** What every request of the data plane shares. */
@@ -51,6 +70,8 @@ export interface RunServices {
   readonly admission?: Admission | undefined;
   /** Undefined while nothing limits the requests in flight. */
   readonly entry?: EntryControl | undefined;
+  /** Undefined while there are no pairs of prefill and decode workers. */
+  readonly pairs?: PairServices | undefined;
   /** Undefined while no answer is kept. */
   readonly recorder?: AnswerRecorder | undefined;
   readonly observer: RequestObserver;

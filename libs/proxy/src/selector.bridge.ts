@@ -37,6 +37,27 @@ export class SelectorBridge implements Selector, OnModuleInit {
     return this.selector.select(pool, context, avoid);
   }
 
+  eligible(pool: WorkerPoolView, context: SelectionContext): ReturnType<Selector['eligible']> {
+    return this.selector.eligible(pool, context);
+  }
+
+  pick(
+    pool: WorkerPoolView,
+    eligible: readonly WorkerView[],
+    context: SelectionContext,
+    avoid?: WorkerView,
+  ): SelectionOutcome {
+    return this.selector.pick(pool, eligible, context, avoid);
+  }
+
+  leastBusy(pool: WorkerPoolView, context: SelectionContext): SelectionOutcome {
+    return this.selector.leastBusy(pool, context);
+  }
+
+  readsBody(model: string): boolean {
+    return this.selector.readsBody(model);
+  }
+
   private get selector(): Selector {
     if (this.target === undefined) throw new Error('a request before the application was ready');
     return this.target;

@@ -74,9 +74,9 @@ export function takeShare(
   admission: Admission,
   request: AdmissionRequest,
   exchange: InferenceExchange,
-  facts: RequestFacts,
+  { facts, unreadBytes }: { readonly facts: RequestFacts; readonly unreadBytes: number },
 ): TenantShare | GatewayError {
-  const textBytes = exchange.routingText()?.length ?? 0;
+  const textBytes = exchange.routingText()?.length ?? unreadBytes;
   const estimate = estimateTokens(exchange.endpoint, facts.json, textBytes);
   const tenant = admission.tenantOf(request);
   const outcome = admission.charge({ tenant, model: exchange.model, tokens: estimate.tokens });

@@ -7,13 +7,15 @@ import {
   type UpstreamFailure,
   type UpstreamHandler,
   type UpstreamRequest,
+  type UpstreamTransport,
 } from '@smg/upstream';
 import { type ClientWriter } from './client.writer';
 import { JsonWatch } from './core/json-watch';
 import { FlatResponseHead } from './core/response-head';
 import { StreamWatch, truncationEvent } from './core/stream-watch';
 import { type UsageWatch } from './core/usage';
-import { upstreamError } from './gateway-reply';
+import { type AnswerRules, withContentTypeOnly } from './kinds/answer-rules';
+import { asGatewayError, upstreamError } from './gateway-reply';
 import { type InferenceExchange } from './inference.exchange';
 import { type RoutableWorker, type RunServices } from './run.services';
 import { type TenantShare } from './tenant.share';
@@ -23,6 +25,17 @@ const HOLD_BYTES = 1024 * 1024;
 /** Milliseconds after which the head of a silent stream is sent on without its first byte. */
 const HEAD_DELAY_MS = 200;
 const SENT: string[] = [];
+const NOTHING = Buffer.alloc(0);
+
+/** What a request's current attempt is told. */
+export interface RunningAttempt {
+  /** The one that answers. */
+  readonly worker: RoutableWorker;
+  /** The client left: every engine that works for it is told at once, and nobody is blamed. */
+  clientGone(): void;
+  /** The client reads again. */
+  resume(): void;
+}
 
 /** The request an attempt belongs to. */
 export interface AttemptOwner {
@@ -32,6 +45,8 @@ export interface AttemptOwner {
   readonly interceptors: readonly ResponseInterceptor[];
   /** Undefined while nothing limits requests. */
   readonly share: TenantShare | undefined;
+  /** Undefined where answers are relayed as they are. */
+  readonly rules: AnswerRules | undefined;
   /** Undefined when nobody keeps the answer. */
   readonly recording: AnswerRecording | undefined;
   /** A whole answer may be thrown away for another attempt. @returns true when one is scheduled. */
@@ -49,7 +64,7 @@ export interface AttemptOwner {
  * a stream is relayed from its first byte; a buffered answer is held until it is complete; one too
  * large to hold is relayed as it arrives.
  */
-export class UpstreamAttempt implements UpstreamHandler {
+export class UpstreamAttempt implements RunningAttempt, UpstreamHandler {
   private call: UpstreamCall | undefined;
   private deadline: NodeJS.Timeout | undefined;
   private headDelay: NodeJS.Timeout | undefined;
@@ -64,6 +79,7 @@ export class UpstreamAttempt implements UpstreamHandler {
   private watch: StreamWatch | undefined;
   private json: JsonWatch | undefined;
   private usage: UsageWatch | undefined;
+  private build: AnswerRules['build'];
   private recording: AnswerRecording | undefined;
   /** What the request counts under at its worker, beside the load. */
   private key: string | undefined;
@@ -73,12 +89,16 @@ export class UpstreamAttempt implements UpstreamHandler {
     readonly worker: RoutableWorker,
   ) {}
 
-  start(request: UpstreamRequest): void {
+  /** @param transport another way to the engine than the usual one. */
+  start(
+    request: UpstreamRequest,
+    transport: Pick<UpstreamTransport, 'dispatch'> = this.owner.services.transport,
+  ): void {
     this.key = this.owner.exchange.keyInFlight;
     this.worker.beginRequest(this.key);
     this.deadline = setTimeout(onDeadline, this.worker.requestTimeoutMs, this);
     this.owner.share?.dispatched();
-    this.call = this.owner.services.transport.dispatch(request, this);
+    this.call = transport.dispatch(request, this);
   }
 
   /** The client left: the engine is told at once, and nobody is blamed. */
@@ -102,24 +122,37 @@ export class UpstreamAttempt implements UpstreamHandler {
       this.refuseCoding();
       return;
     }
-    this.relay = relay;
+    const isSuccess = status < 300 && status !== 204 && status !== 205;
+    this.relay = this.ruled(relay, isSuccess);
     this.status = status;
     this.owner.services.metrics.answered(status);
-    const isSuccess = status < 300 && status !== 204 && status !== 205;
     if (isSuccess && this.endsByClose && !relay.encoded && JsonWatch.covers(relay.contentType)) {
       this.json = new JsonWatch();
     }
-    this.isStream = isSuccess && (relay.eventStream || this.owner.exchange.wantsStream);
+    const mayStream = isSuccess && this.build === undefined;
+    this.isStream = mayStream && (relay.eventStream || this.owner.exchange.wantsStream);
     this.accountFor(isSuccess, relay.encoded);
     if (this.isStream) {
-      // A stream without a type goes out as an event stream; in an encoded one no event can be read.
-      const isEvents = !relay.encoded && (relay.eventStream || relay.contentType === '');
-      if (isEvents) this.watch = new StreamWatch(this.endsByClose);
-      this.owner.committed();
-      this.headDelay = setTimeout(onHeadDelay, HEAD_DELAY_MS, this);
+      this.beginStream(relay);
     } else if (relay.contentLength > this.owner.services.options.maxPayloadSize) {
       this.tooLarge();
     }
+  }
+
+  private beginStream({ encoded, eventStream, contentType }: RelayHeaders): void {
+    // A stream without a type goes out as an event stream; in an encoded one no event can be read.
+    const isEvents = !encoded && (eventStream || contentType === '');
+    if (isEvents) this.watch = new StreamWatch(this.endsByClose);
+    this.owner.committed();
+    this.headDelay = setTimeout(onHeadDelay, HEAD_DELAY_MS, this);
+  }
+
+  /** What the route makes of an answer. */
+  private ruled(relay: RelayHeaders, isSuccess: boolean): RelayHeaders {
+    const { rules } = this.owner;
+    if (rules === undefined) return relay;
+    if (isSuccess) this.build = rules.build;
+    return rules.onlyContentType ? withContentTypeOnly(relay) : relay;
   }
 
   /** Tells the tenant's budget, and who keeps answers, that an engine answers. */
@@ -151,7 +184,8 @@ export class UpstreamAttempt implements UpstreamHandler {
     }
     if (this.isSpilled) return this.owner.writer.write(chunk);
     this.held.push(chunk);
-    return this.bytes <= HOLD_BYTES || this.isInspected || this.spill();
+    const isHeld = this.bytes <= HOLD_BYTES || this.isInspected || this.build !== undefined;
+    return isHeld || this.spill();
   }
 
   onEnd(): void {
@@ -282,7 +316,7 @@ export class UpstreamAttempt implements UpstreamHandler {
     this.worker.recordOutcome(this.status);
     if (this.owner.retryAnswer(this.status)) return;
     if (this.relay?.encoded === false) this.owner.share?.readUsage(body);
-    const { writer, exchange, interceptors } = this.owner;
+    const { exchange, interceptors } = this.owner;
     const head = this.makeHead(false);
     if (head === undefined) return;
     try {
@@ -293,11 +327,31 @@ export class UpstreamAttempt implements UpstreamHandler {
       this.internalFault(error);
       return;
     }
+    this.sendHeld(head, body);
+  }
+
+  private sendHeld(head: FlatResponseHead, body: Buffer): void {
+    const { writer } = this.owner;
+    const sent = this.build === undefined ? body : this.built(body, head);
+    if (sent === undefined) return;
     const hasBody = this.status !== 204 && this.status !== 304;
-    if (hasBody) head.headers.push('content-length', String(body.length));
+    if (hasBody) head.headers.push('content-length', String(sent.length));
     this.recording?.complete();
     writer.head(this.status, head.headers);
-    writer.end(body.length === 0 ? undefined : body);
+    writer.end(sent.length === 0 ? undefined : sent);
+  }
+
+  /** The gateway's own answer out of the engine's; undefined when that cannot be, and the client knows. */
+  private built(body: Buffer, head: FlatResponseHead): Buffer | undefined {
+    try {
+      const sent = this.build?.(this.relay?.encoded === true ? NOTHING : body);
+      head.delete('content-encoding');
+      head.set('content-type', 'application/json');
+      return sent;
+    } catch (error) {
+      this.owner.refuse(asGatewayError(error));
+      return undefined;
+    }
   }
 
   /** Gives up holding: the head and what is held go out, the rest follows. */

@@ -245,6 +245,8 @@ export class Bench {
         refusesRequests: false,
         refusalOf: () => undefined,
         select: (view, _context, avoid) => given.select?.(view) ?? this.roundRobin(view, avoid),
+        leastBusy: (view) => this.roundRobin(view, undefined),
+        readsBody: () => false,
       },
       transport,
       auth: {

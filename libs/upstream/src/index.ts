@@ -9,9 +9,12 @@ export { type WorkerTlsFiles } from './core/tls-material';
 export { UPSTREAM_OPTIONS, type UpstreamOptions } from './upstream.options';
 export {
   UPSTREAM_TRANSPORT,
+  type UpgradeHandler,
+  type UpstreamBodySource,
   type UpstreamCall,
   type UpstreamHandler,
   type UpstreamRequest,
   type UpstreamTransport,
+  type UpstreamTunnel,
 } from './upstream.transport';
 export { UpstreamModule } from './upstream.module';

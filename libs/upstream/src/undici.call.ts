@@ -1,8 +1,11 @@
 import { classifyUpstreamError, isRelayableStatus } from './core/upstream-failure';
 import { type PooledClient } from './engine.pool';
+import { type Duplex } from 'node:stream';
 import { OneShotBody } from './one-shot-body';
 import { type UpstreamPool } from './upstream.pool';
 import {
+  type UpgradeHandler,
+  type UpstreamBodySource,
   type UpstreamCall,
   type UpstreamHandler,
   type UpstreamRequest,
@@ -12,6 +15,12 @@ import {
 const LARGE_BODY_BYTES = 64 * 1024;
 /** Interim answers of one exchange: one a second for hours is patience, more is a storm. */
 const MAX_INTERIM = 10_000;
+
+/** Another protocol that is asked for. */
+interface WantedProtocol {
+  readonly protocol: string;
+  readonly handler: UpgradeHandler;
+}
 
 /**
  * One exchange on one pooled connection: undici's handler on one side, {@link UpstreamHandler} on the
@@ -35,15 +44,22 @@ export class UndiciCall implements UpstreamCall {
   private readonly request: UpstreamRequest;
   /** Kept for the one resend; gone once the engine answers. */
   private body: Buffer | null;
+  /** Gone once it is handed over. */
+  private source: UpstreamBodySource | undefined;
+  private readonly isSentOnce: boolean;
 
   constructor(
     private readonly pool: UpstreamPool,
     request: UpstreamRequest,
     private readonly handler: UpstreamHandler,
     private readonly via: string,
+    private readonly wanted?: WantedProtocol,
   ) {
     this.body = request.body;
-    this.request = this.isLarge ? { ...request, body: null } : request;
+    this.source = request.source;
+    this.isSentOnce = request.freshConnection === true || request.source !== undefined;
+    const isKept = !this.isLarge && request.source === undefined;
+    this.request = isKept ? request : { ...request, body: null, source: undefined };
   }
 
   start(fresh: boolean): void {
@@ -53,7 +69,7 @@ export class UndiciCall implements UpstreamCall {
     this.starting = true;
     try {
       const pool = this.pool.of(request.baseUrl);
-      const entry = pool.acquire(fresh);
+      const entry = pool.acquire(fresh || this.isSentOnce);
       this.entry = entry;
       entry.client.dispatch(
         {
@@ -61,6 +77,7 @@ export class UndiciCall implements UpstreamCall {
           method: request.method,
           headers: this.headersToSend(),
           body: this.bodyToSend(),
+          ...(this.wanted === undefined ? {} : { upgrade: this.wanted.protocol }),
         },
         this,
       );
@@ -107,6 +124,26 @@ export class UndiciCall implements UpstreamCall {
     return true;
   }
 
+  onUpgrade(_status: number, rawHeaders: Buffer[], socket: Duplex): void {
+    const { entry, wanted } = this;
+    this.entry = undefined;
+    if (entry !== undefined) {
+      if (socket.destroyed) entry.pool.discard(entry);
+      else {
+        socket.once('close', () => {
+          entry.pool.discard(entry);
+        });
+      }
+    }
+    if (this.settled || wanted === undefined) {
+      socket.on('error', ignore);
+      socket.destroy();
+      return;
+    }
+    this.settled = true;
+    wanted.handler.onTunnel({ socket, rawHeaders: rawHeaders.map((it) => it.toString('latin1')) });
+  }
+
   onData(chunk: Buffer): boolean {
     return this.settled || this.handler.onData(chunk);
   }
@@ -132,12 +169,7 @@ export class UndiciCall implements UpstreamCall {
     const stale = this.started && !this.hasAnswered && (this.entry?.served ?? 0) > 0;
     this.discard();
     const failure = classifyUpstreamError(error, this.started, this.resumeReading !== undefined);
-    if (
-      stale &&
-      failure.kind === 'reset' &&
-      !this.resent &&
-      this.request.freshConnection !== true
-    ) {
+    if (stale && failure.kind === 'reset' && !this.resent && !this.isSentOnce) {
       this.resent = true;
       this.handler.onResend?.();
       this.start(true);
@@ -153,12 +185,17 @@ export class UndiciCall implements UpstreamCall {
 
   private headersToSend(): string[] {
     const headers = [...this.request.headers, 'via', this.via];
+    const length = this.source?.length;
+    if (length !== undefined) headers.push('content-length', String(length));
     if (this.body === null || !this.isLarge) return headers;
     // Without it the client library would send an iterable chunked.
     return [...headers, 'content-length', String(this.body.length)];
   }
 
   private bodyToSend(): Buffer | null {
+    const { source } = this;
+    this.source = undefined;
+    if (source !== undefined) return source.content as unknown as Buffer;
     if (this.body === null || !this.isLarge) return this.body;
     return new OneShotBody(this.body) as unknown as Buffer;
   }
@@ -174,4 +211,8 @@ export class UndiciCall implements UpstreamCall {
     this.entry = undefined;
     if (entry !== undefined) entry.pool.discard(entry);
   }
+}
+
+function ignore(): void {
+  // It is being closed.
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { UndiciCall } from './undici.call';
 import { UpstreamPool } from './upstream.pool';
 import {
+  type UpgradeHandler,
   type UpstreamCall,
   type UpstreamHandler,
   type UpstreamRequest,
@@ -23,6 +24,13 @@ export class UndiciTransport implements UpstreamTransport {
   dispatch(request: UpstreamRequest, handler: UpstreamHandler): UpstreamCall {
     const call = new UndiciCall(this.pool, request, handler, this.via);
     call.start(request.freshConnection === true);
+    return call;
+  }
+
+  upgrade(request: UpstreamRequest, protocol: string, handler: UpgradeHandler): UpstreamCall {
+    const fresh = { ...request, freshConnection: true };
+    const call = new UndiciCall(this.pool, fresh, handler, this.via, { protocol, handler });
+    call.start(true);
     return call;
   }
 }

@@ -1,4 +1,16 @@
+import { type Duplex, type Readable } from 'node:stream';
 import { type UpstreamFailure } from './core/upstream-failure';
+
+/**
+ * A body in pieces. It is written as it comes, once: such a request has a connection of its own and is
+ * never sent again.
+ */
+export interface UpstreamBodySource {
+  /** Bytes, when they are known; a body of unknown length is sent chunked. */
+  readonly length: number | undefined;
+  /** A stream is read with back-pressure, and destroyed when the exchange ends before it does. */
+  readonly content: Readable | Iterable<Buffer>;
+}
 
 /** Where and what to send. */
 export interface UpstreamRequest {
@@ -10,6 +22,8 @@ export interface UpstreamRequest {
   /** Flat list without framing headers. */
   readonly headers: readonly string[];
   readonly body: Buffer | null;
+  /** In place of `body`. */
+  readonly source?: UpstreamBodySource | undefined;
   /** Never taken from the pool, so that it is never written to a dying socket; nor sent twice. */
   readonly freshConnection?: boolean;
 }
@@ -39,6 +53,19 @@ export interface UpstreamCall {
   resume(): void;
 }
 
+/** A connection that speaks another protocol from here on. */
+export interface UpstreamTunnel {
+  readonly socket: Duplex;
+  /** Headers of the 101 as received. */
+  readonly rawHeaders: readonly string[];
+}
+
+/** Hears how a request for another protocol ends: a tunnel, or an ordinary answer, or a failure. */
+export interface UpgradeHandler extends UpstreamHandler {
+  /** The engine answered 101: the connection is the handler's, who must end it. Nothing more is heard. */
+  onTunnel(tunnel: UpstreamTunnel): void;
+}
+
 /** Sends requests to engines. Token: {@link UPSTREAM_TRANSPORT}. */
 export interface UpstreamTransport {
   /**
@@ -46,6 +73,11 @@ export interface UpstreamTransport {
    * client library refuses as malformed reports `onError` on the next tick.
    */
   dispatch(request: UpstreamRequest, handler: UpstreamHandler): UpstreamCall;
+  /**
+   * Asks for another protocol on a connection of its own. The connection counts as open until it closes.
+   * @param protocol value of `Upgrade`.
+   */
+  upgrade(request: UpstreamRequest, protocol: string, handler: UpgradeHandler): UpstreamCall;
   /** This gateway in the `via` header of everything it sends, as no other gateway is called. */
   readonly via: string;
   /** Sockets to engines now open or being opened; counted against the limit of open files. */

@@ -39,6 +39,7 @@ export function hashingBranches(metrics: Metrics): BranchCounter<HashingBranch> 
  */
 export class ConsistentHashingPolicy implements RoutingPolicy {
   readonly name = 'consistent_hashing';
+  readonly readsBody = false;
   readonly honoursTargetWorker = true;
   readonly ownsAffinity = true;
   private readonly rings: ModelRings;

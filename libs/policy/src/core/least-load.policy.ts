@@ -12,6 +12,7 @@ import { ScanCopy } from './scan-copy';
 /** The lowest expected wait; ties are uniform. Source: SMG contract, least_load. */
 export class LeastLoadPolicy implements RoutingPolicy {
   readonly name = 'least_load';
+  readonly readsBody = false;
   private readonly scores: LoadScores;
   private readonly maxWaiting: number;
   private readonly random: () => number;

@@ -21,6 +21,7 @@ import { PROCESS_TIMERS, type Timers } from './timers';
  */
 export class ManualPolicy implements RoutingPolicy {
   readonly name = 'manual';
+  readonly readsBody = false;
   readonly ownsAffinity = true;
   private readonly mode: AssignmentMode;
   private readonly random: () => number;

@@ -3,6 +3,7 @@ import { type RoutingPolicy, type RoutingPolicyFactory, type WorkerView } from '
 /** The first candidate: the gateway in front of one engine, or of another balancer. */
 export class PassthroughPolicy implements RoutingPolicy {
   readonly name = 'passthrough';
+  readonly readsBody = false;
 
   select(candidates: readonly WorkerView[]): WorkerView | undefined {
     return candidates[0];

@@ -16,6 +16,7 @@ import { LoadScores } from './load-scores';
  */
 export class PowerOfTwoPolicy implements RoutingPolicy {
   readonly name = 'power_of_two';
+  readonly readsBody = false;
   private readonly scores: LoadScores;
 
   /** @param random uniform in [0, 1). */

@@ -8,6 +8,7 @@ import {
 /** Uniform over the candidates. */
 export class RandomPolicy implements RoutingPolicy {
   readonly name = 'random';
+  readonly readsBody = false;
 
   /** @param random uniform in [0, 1). */
   constructor(private readonly random: () => number) {}

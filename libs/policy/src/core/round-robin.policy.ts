@@ -3,6 +3,7 @@ import { type RoutingPolicy, type RoutingPolicyFactory, type WorkerView } from '
 /** Each candidate in turn, by one counter per policy object. */
 export class RoundRobinPolicy implements RoutingPolicy {
   readonly name = 'round_robin';
+  readonly readsBody = false;
   private turn = 0;
 
   select(candidates: readonly WorkerView[]): WorkerView | undefined {

@@ -8,6 +8,16 @@ export interface RouteFacts {
   readonly idPrefix: string;
   /** Paths to try in turn on the engine while it answers 404. */
   readonly enginePaths: readonly string[];
+  /** JSON when left out. `socket`: a WebSocket, which the upgrade serves and not this route. */
+  readonly carries?: 'json' | 'form' | 'socket';
+  /** A body may pass through unread when it is large. */
+  readonly mayStreamBody?: boolean;
+  /** Field whose `model` names the model; the body's own when left out. */
+  readonly modelParent?: string;
+  /** Never sent to a second worker. */
+  readonly isSentOnce?: boolean;
+  /** Served by workers with the label `realtime=true`, the least busy one first. */
+  readonly isRealtime?: boolean;
 }
 
 const route = (path: string, endpoint: Endpoint, idPrefix: string): RouteFacts => ({
@@ -15,6 +25,18 @@ const route = (path: string, endpoint: Endpoint, idPrefix: string): RouteFacts =
   endpoint,
   idPrefix,
   enginePaths: [path],
+});
+
+const streamable = (path: string, endpoint: Endpoint, idPrefix: string): RouteFacts => ({
+  ...route(path, endpoint, idPrefix),
+  mayStreamBody: true,
+});
+
+const realtime = (name: string, endpoint: Endpoint, more: Partial<RouteFacts>): RouteFacts => ({
+  ...route(`/v1/realtime${name}`, endpoint, 'req-'),
+  isSentOnce: true,
+  isRealtime: true,
+  ...more,
 });
 
 const info = (path: string, ...others: string[]): RouteFacts => ({
@@ -26,15 +48,25 @@ const info = (path: string, ...others: string[]): RouteFacts => ({
 
 /** Every route the data plane serves. */
 export const INFERENCE_ROUTES: readonly RouteFacts[] = [
-  route('/generate', 'generate', 'gnt-'),
-  route('/v1/chat/completions', 'chat', 'chatcmpl-'),
-  route('/v1/completions', 'completions', 'cmpl-'),
-  route('/v1/embeddings', 'embeddings', 'req-'),
+  streamable('/generate', 'generate', 'gnt-'),
+  streamable('/v1/chat/completions', 'chat', 'chatcmpl-'),
+  streamable('/v1/completions', 'completions', 'cmpl-'),
+  streamable('/v1/embeddings', 'embeddings', 'req-'),
   route('/v1/rerank', 'rerank', 'req-'),
-  route('/rerank', 'rerank', 'req-'),
-  route('/v1/classify', 'classify', 'req-'),
-  route('/v1/messages', 'messages', 'msg_'),
+  // Engines agree on this name.
+  { ...route('/rerank', 'rerank', 'req-'), enginePaths: ['/v1/rerank'] },
+  streamable('/v1/classify', 'classify', 'req-'),
+  streamable('/v1/messages', 'messages', 'msg_'),
   route('/v1/responses', 'responses', 'resp-'),
+  {
+    ...route('/v1/audio/transcriptions', 'audio_transcriptions', 'req-'),
+    carries: 'form',
+    isSentOnce: true,
+  },
+  realtime('', 'realtime', { carries: 'socket' }),
+  realtime('/sessions', 'realtime_sessions', {}),
+  realtime('/client_secrets', 'realtime_client_secrets', { modelParent: 'session' }),
+  realtime('/transcription_sessions', 'realtime_transcription', {}),
   // Older and newer engines disagree about the names of these two.
   info('/get_model_info', '/model_info'),
   info('/get_server_info', '/server_info'),

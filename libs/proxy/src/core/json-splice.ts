@@ -6,7 +6,8 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 
-interface Span {
+/** Where a value stands: offsets of its first byte and behind its last. */
+export interface Span {
   readonly from: number;
   readonly to: number;
 }
@@ -41,6 +42,26 @@ export function setTopLevelFields(
     });
   }
   return apply(body, edits);
+}
+
+/** Where the values of a top-level field stand, one for each time it occurs. */
+export function topLevelSpans(body: Buffer, field: string): readonly Span[] {
+  const found = new Map<string, Span[]>();
+  scanTopLevel(body, new Map([[field, undefined]]), found);
+  return found.get(field) ?? [];
+}
+
+/** Where the items of an array stand. @param from offset of its bracket, in JSON that parses. */
+export function itemSpans(body: Buffer, from: number): readonly Span[] {
+  const spans: Span[] = [];
+  let at = skipSpace(body, skipSpace(body, from) + 1);
+  while (at < body.length && body[at] !== CLOSE_BRACKET) {
+    const to = endOfValue(body, at);
+    spans.push({ from: at, to });
+    at = skipSpace(body, to);
+    if (body[at] === COMMA) at = skipSpace(body, at + 1);
+  }
+  return spans;
 }
 
 function apply(body: Buffer, edits: { span: Span; text: string }[]): Buffer {
@@ -79,26 +100,26 @@ function scanTopLevel(
   return start;
 }
 
-function keyOf(body: Buffer, from: number, to: number): string {
+export function keyOf(body: Buffer, from: number, to: number): string {
   const raw = body.toString('utf8', from, to);
   // A key may be spelled with escapes: "\u006dodel" is model.
   return raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1);
 }
 
-function skipSpace(body: Buffer, from: number): number {
+export function skipSpace(body: Buffer, from: number): number {
   let at = from;
   while (at < body.length && (body[at] ?? 0) <= 0x20) at += 1;
   return at;
 }
 
 /** @param from offset of the opening quote. @returns the offset after the closing one. */
-function endOfString(body: Buffer, from: number): number {
+export function endOfString(body: Buffer, from: number): number {
   let at = from + 1;
   while (at < body.length && body[at] !== QUOTE) at += body[at] === BACKSLASH ? 2 : 1;
   return at + 1;
 }
 
-function endOfValue(body: Buffer, from: number): number {
+export function endOfValue(body: Buffer, from: number): number {
   const first = body[from];
   if (first === QUOTE) return endOfString(body, from);
   if (first === OPEN_BRACE || first === OPEN_BRACKET) return endOfNest(body, from);

@@ -16,6 +16,7 @@ export type FactsResult =
   | { readonly ok: false; readonly message: string };
 
 type Check = (value: unknown) => string | undefined;
+type FieldRule = readonly [string, Check];
 
 const isMissing = (value: unknown): boolean => value === undefined || value === null;
 
@@ -28,9 +29,14 @@ const messages: Check = (value) => {
 const textOrList: Check = (value) =>
   typeof value === 'string' || Array.isArray(value) ? undefined : 'must be a string or an array';
 const anything: Check = () => undefined;
+const count: Check = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 1
+    ? undefined
+    : 'must be an integer of 1 or more';
+const flag: Check = (value) => (typeof value === 'boolean' ? undefined : 'must be true or false');
 
 /** Fields without which a request cannot be routed; all else is the engine's to judge. */
-const REQUIRED: Readonly<Record<string, readonly (readonly [string, Check])[]>> = {
+const REQUIRED: Readonly<Record<string, readonly FieldRule[]>> = {
   '/generate': [],
   '/v1/chat/completions': [['messages', messages]],
   '/v1/completions': [['prompt', textOrList]],
@@ -48,14 +54,26 @@ const REQUIRED: Readonly<Record<string, readonly (readonly [string, Check])[]>> 
   '/v1/responses': [['input', textOrList]],
 };
 
+/** Fields the gateway goes by when it builds the answer. */
+const OPTIONAL: Readonly<Record<string, readonly FieldRule[]>> = {
+  '/rerank': [
+    ['top_k', count],
+    ['return_documents', flag],
+  ],
+};
+
+/** Routes whose answers are never streams, whatever the body says. */
+const NEVER_STREAMS: ReadonlySet<string> = new Set(['/rerank', '/v1/rerank']);
+
 /** Routes that serve any model when the body names none. */
 const MODEL_OPTIONAL: ReadonlySet<string> = new Set(['/generate', '/v1/rerank']);
 
 /**
  * Reads a request body: the one JSON.parse of a request.
  * @param path route template.
+ * @param modelParent field whose `model` names the model; the body's own when left out.
  */
-export function readRequestFacts(path: string, body: Buffer): FactsResult {
+export function readRequestFacts(path: string, body: Buffer, modelParent?: string): FactsResult {
   if (body.length === 0) return refuse('Invalid JSON data: the body is empty');
   let json: unknown;
   try {
@@ -66,23 +84,20 @@ export function readRequestFacts(path: string, body: Buffer): FactsResult {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     return refuse('Invalid JSON data: the body must be an object');
   }
-  return check(path, json as JsonObject);
+  return check(path, json as JsonObject, modelParent);
 }
 
-function check(path: string, json: JsonObject): FactsResult {
+function check(path: string, json: JsonObject, modelParent: string | undefined): FactsResult {
   // The contract: /v1/rerank serves any model, whatever the body says.
-  const named = path === '/v1/rerank' ? undefined : json['model'];
+  const named = path === '/v1/rerank' ? undefined : modelIn(json, modelParent);
+  const field = modelParent === undefined ? 'model' : `${modelParent}.model`;
   if (isMissing(named)) {
-    if (!MODEL_OPTIONAL.has(path)) return refuse('Invalid JSON data: missing field `model`');
+    if (!MODEL_OPTIONAL.has(path)) return refuse(`Invalid JSON data: missing field \`${field}\``);
   } else if (typeof named !== 'string') {
-    return refuse('Invalid JSON data: `model` must be a string');
+    return refuse(`Invalid JSON data: \`${field}\` must be a string`);
   }
-  for (const [field, rule] of REQUIRED[path] ?? []) {
-    const value = json[field];
-    if (isMissing(value)) return refuse(`Invalid JSON data: missing field \`${field}\``);
-    const problem = rule(value);
-    if (problem !== undefined) return refuse(`Invalid JSON data: \`${field}\` ${problem}`);
-  }
+  const problem = problemIn(json, REQUIRED[path], true) ?? problemIn(json, OPTIONAL[path], false);
+  if (problem !== undefined) return refuse(`Invalid JSON data: ${problem}`);
   const namesModel = typeof named === 'string';
   return {
     ok: true,
@@ -90,9 +105,33 @@ function check(path: string, json: JsonObject): FactsResult {
       json,
       model: namesModel ? named : UNKNOWN_MODEL,
       namesModel,
-      wantsStream: json['stream'] === true,
+      wantsStream: json['stream'] === true && !NEVER_STREAMS.has(path),
     },
   };
+}
+
+function problemIn(
+  json: JsonObject,
+  rules: readonly FieldRule[] | undefined,
+  areRequired: boolean,
+): string | undefined {
+  for (const [field, rule] of rules ?? []) {
+    const value = json[field];
+    if (isMissing(value)) {
+      if (areRequired) return `missing field \`${field}\``;
+      continue;
+    }
+    const problem = rule(value);
+    if (problem !== undefined) return `\`${field}\` ${problem}`;
+  }
+  return undefined;
+}
+
+function modelIn(json: JsonObject, parent: string | undefined): unknown {
+  if (parent === undefined) return json['model'];
+  const inside = json[parent];
+  if (typeof inside !== 'object' || inside === null || Array.isArray(inside)) return undefined;
+  return (inside as JsonObject)['model'];
 }
 
 const refuse = (message: string): FactsResult => ({ ok: false, message });

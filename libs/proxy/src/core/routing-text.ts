@@ -50,6 +50,7 @@ export function routingTextOf(endpoint: Endpoint, json: JsonObject): string | un
       addMessages(pieces, json['messages']);
       break;
     case 'completions':
+    case 'audio_transcriptions':
       pieces.addAll(json['prompt']);
       break;
     case 'embeddings':
@@ -62,8 +63,8 @@ export function routingTextOf(endpoint: Endpoint, json: JsonObject): string | un
     case 'responses':
       addResponseInput(pieces, json['input']);
       break;
-    case 'info':
-      break;
+    default:
+    // Sessions and information routes have no prompt.
   }
   return pieces.text;
 }

@@ -41,19 +41,24 @@ export interface RequestCredentials {
   readonly workerKey: string | undefined;
 }
 
+/** What the routes with a JSON body send. */
+const JSON_TYPE = 'application/json';
+
 /**
  * Header list of a request to an engine. Framing is left to the HTTP client, which writes exactly one
  * Content-Length; so the list holds no framing header, whatever the client sent.
  * @param headers flat list from the client, names in lower case.
- * @param hasBody adds `content-type: application/json`, the one type inference routes carry.
+ * @param hasBody adds a content type.
+ * @param contentType JSON, but for routes that carry something else.
  */
 export function buildRequestHeaders(
   headers: readonly string[],
   credentials: RequestCredentials,
   hasBody: boolean,
+  contentType = JSON_TYPE,
 ): string[] {
   const out = ['accept-encoding', 'identity'];
-  if (hasBody) out.push('content-type', 'application/json');
+  if (hasBody) out.push('content-type', contentType);
   let authorization: string | undefined;
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i] ?? '';
@@ -64,12 +69,15 @@ export function buildRequestHeaders(
       out.push(name, value);
     }
   }
-  if (authorization === undefined && credentials.workerKey !== undefined) {
-    const own = `Bearer ${credentials.workerKey}`;
-    if (LEGAL_VALUE.test(own)) authorization = own;
-  }
+  authorization ??= ownAuthorization(credentials);
   if (authorization !== undefined) out.push('authorization', authorization);
   return out;
+}
+
+function ownAuthorization({ workerKey }: RequestCredentials): string | undefined {
+  if (workerKey === undefined) return undefined;
+  const own = `Bearer ${workerKey}`;
+  return LEGAL_VALUE.test(own) ? own : undefined;
 }
 
 function isForwarded(name: string): boolean {

@@ -1,0 +1,34 @@
+import { type GatewayError } from '@smg/protocol';
+import { type RouteFacts } from '../core/inference-routes';
+import { type GatewayReply, replyOf } from '../gateway-reply';
+
+/** Answers of realtime routes that have no body. */
+const BODILESS: ReadonlySet<string> = new Set([
+  'missing_credentials',
+  'call_upstream_request_error',
+]);
+
+/** An error the way its route tells it: forms and sockets in plain text, realtime sometimes by status alone. */
+export function replyOfRoute(
+  route: RouteFacts,
+  error: GatewayError,
+  requestId: string,
+): GatewayReply {
+  const reply = replyOf(error, requestId);
+  if (route.isRealtime === true && BODILESS.has(error.code)) {
+    return { ...reply, headers: withType(reply.headers, undefined), body: '' };
+  }
+  const isText = route.carries !== undefined && route.carries !== 'json';
+  if (!isText || error.code !== 'invalid_request') return reply;
+  const headers = withType(reply.headers, 'text/plain; charset=utf-8');
+  return { ...reply, headers, body: error.message };
+}
+
+function withType(headers: readonly string[], type: string | undefined): string[] {
+  const out: string[] = type === undefined ? [] : ['content-type', type];
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] ?? '';
+    if (name !== 'content-type') out.push(name, headers[i + 1] ?? '');
+  }
+  return out;
+}
