@@ -81,7 +81,7 @@ let pacing = false;
 /** Never notified: waiting on it is a sleep of sub-millisecond precision. */
 const SLEEPER = new Int32Array(new SharedArrayBuffer(4));
 
-const server = createServer({ noDelay: true }, (socket) => {
+function attend(socket: Socket): void {
   let pending: Buffer = EMPTY;
   sockets.add(socket);
   socket.on('error', () => undefined);
@@ -101,7 +101,7 @@ const server = createServer({ noDelay: true }, (socket) => {
       pending = pending.subarray(used);
     }
   });
-});
+}
 
 /** Answers one request. @returns bytes it took, 0 when it is not complete. */
 function serve(socket: Socket, data: Buffer): number {
@@ -166,6 +166,7 @@ function runPacer(): void {
 
 function listen(): Promise<number> {
   return new Promise((resolve, reject) => {
+    const server = createServer({ noDelay: true }, attend);
     server.once('error', reject);
     server.listen({ host: '127.0.0.1', port: 0, backlog: 4096 }, () =>
       resolve((server.address() as AddressInfo).port),

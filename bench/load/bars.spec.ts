@@ -27,6 +27,17 @@ describe('judge', () => {
     expect(verdict).toMatchObject({ word: 'pass' });
   });
 
+  it('compares policies by what each costs when nothing disturbs it', () => {
+    const notebook = new Notebook();
+    for (const value of [40, 80]) {
+      notebook.note('policies', 'round-robin', 'cpuPerRequest', value);
+      notebook.note('policies', 'cache-aware', 'cpuPerRequest', 132 - value);
+    }
+    const [verdict] = judge(notebook, ['policies']);
+    expect(verdict?.value).toBeCloseTo(1.3);
+    expect(verdict).toMatchObject({ word: 'pass' });
+  });
+
   it('judges only the suites that ran', () => {
     const suites = judge(new Notebook(), ['sse', 'startup']).map((verdict) => verdict.bar.suite);
     expect(new Set(suites)).toEqual(new Set(['sse', 'startup']));

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { chatRequest } from './chat-request';
+import { chatRequest, freshRequest, renewPrompt } from './chat-request';
 import { nowMicros, sleep } from './clock';
 import { Histogram } from './histogram';
 import { type ClosedLoopRun, type WindowResult } from './messages';
@@ -9,6 +9,9 @@ import { Failures } from './failures';
 
 /** Time given to requests in flight after the window. */
 const DRAIN_MS = 2_000;
+
+/** Prompts numbered so far, in all windows: none comes twice in a run. */
+let prompts = 0;
 
 /** Keep-alive connections that each send the next request when the answer has come. */
 class ClosedLoop {
@@ -24,7 +27,9 @@ class ClosedLoop {
     private readonly run: ClosedLoopRun,
     private readonly failures: Failures,
   ) {
-    this.request = chatRequest(run.target.port, run.target.apiKey, false);
+    const { port, apiKey } = run.target;
+    this.request =
+      run.freshPrompts === true ? freshRequest(port, apiKey) : chatRequest(port, apiKey, false);
   }
 
   async measure(): Promise<WindowResult> {
@@ -58,11 +63,14 @@ class ClosedLoop {
     this.sockets.add(socket);
     let sentAt = 0;
     let waiting = false;
+    // A connection's own bytes: it changes them only when nothing of it is being sent.
+    const request = this.run.freshPrompts === true ? Buffer.from(this.request) : this.request;
     const send = (): void => {
+      if (this.run.freshPrompts === true) renewPrompt(request, ++prompts);
       sentAt = nowMicros();
       waiting = true;
       this.inFlight += 1;
-      socket.write(this.request);
+      socket.write(request);
     };
     const reader = new ResponseReader((status) => {
       if (!waiting) {

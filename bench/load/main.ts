@@ -5,7 +5,15 @@ import { Notebook } from './measure';
 import { type Options, parseOptions, USAGE, type VariantName } from './options';
 import { canReadProc } from './proc';
 import { place, placeBetweenMarks, render } from './report';
-import { type Bench, jsonSuite, latencySuite, memorySuite, sseSuite, startupSuite } from './suites';
+import {
+  type Bench,
+  jsonSuite,
+  latencySuite,
+  memorySuite,
+  policiesSuite,
+  sseSuite,
+  startupSuite,
+} from './suites';
 import { findNginx, isRunning, type Running, type StartContext, startVariant } from './variants';
 import { Workshop } from './workshop';
 
@@ -19,7 +27,7 @@ let stopping = false;
 
 /** A bench that hangs is ended after this: generous, but finite. Milliseconds. */
 function budget(options: Options): number {
-  const windows = options.rounds * options.variants.length * 3 + options.variants.length;
+  const windows = options.rounds * (options.variants.length * 3 + 2) + options.variants.length;
   return 300_000 + options.settle * 1_000 + windows * (options.seconds * 1_000 + 3_000) * 2;
 }
 
@@ -33,6 +41,7 @@ async function measure(options: Options, workshop: Workshop): Promise<Notebook> 
   const context: StartContext = {
     workshop,
     backendPort: await workshop.listen(),
+    morePorts: options.suites.includes('policies') ? await workshop.listenMore(3) : [],
     apiKey: `bench-${randomBytes(12).toString('hex')}`,
     collectable: false,
   };
@@ -48,6 +57,7 @@ async function measure(options: Options, workshop: Workshop): Promise<Notebook> 
   if (options.suites.includes('sse')) await sseSuite(bench, running);
   if (options.suites.includes('latency')) await latencySuite(bench, running);
   for (const { held } of running) if (held !== undefined) await workshop.stop(held);
+  if (options.suites.includes('policies')) await policiesSuite(bench);
   if (options.suites.includes('memory') && canReadProc) await memorySuite(bench, present);
   if (options.suites.includes('startup')) await startupSuite(bench, present);
   return notebook;
@@ -59,7 +69,9 @@ async function startAll(
   notebook: Notebook,
 ): Promise<Running[]> {
   const running: Running[] = [];
-  for (const name of options.variants) {
+  // That suite has variants of its own.
+  const isAlone = options.suites.every((suite) => suite === 'policies');
+  for (const name of isAlone ? [] : options.variants) {
     const variant = await startVariant(name, context);
     if (isRunning(variant)) {
       running.push(variant);

@@ -35,6 +35,8 @@ export interface ClosedLoopRun {
   readonly connections: number;
   readonly warmupMs: number;
   readonly windowMs: number;
+  /** True: no prompt is like another of the run, see `renewPrompt`. */
+  readonly freshPrompts?: boolean;
 }
 
 export interface StreamsRun {

@@ -1,18 +1,22 @@
 import { parseArgs } from 'node:util';
 
-export const SUITES = ['json', 'sse', 'latency', 'memory', 'startup'] as const;
+export const SUITES = ['json', 'sse', 'latency', 'policies', 'memory', 'startup'] as const;
 export type SuiteName = (typeof SUITES)[number];
 
 export const VARIANTS = ['direct', 'nginx', 'bare', 'gateway', 'gateway-rl'] as const;
+/** The gateway under two policies, over several workers; the policies suite alone starts them. */
+export const POLICY_VARIANTS = ['round-robin', 'cache-aware'] as const;
 /** `direct` is the backend itself, without a proxy; `gateway-rl` the gateway with the RL control plane. */
-export type VariantName = (typeof VARIANTS)[number];
+export type ChosenVariant = (typeof VARIANTS)[number];
+export type PolicyVariant = (typeof POLICY_VARIANTS)[number];
+export type VariantName = ChosenVariant | PolicyVariant;
 
 export interface Options {
   /** Length of one window. */
   readonly seconds: number;
   readonly rounds: number;
   readonly suites: readonly SuiteName[];
-  readonly variants: readonly VariantName[];
+  readonly variants: readonly ChosenVariant[];
   /** Closed-loop connections. */
   readonly connections: number;
   /** Paced streams, and events per second on each. */

@@ -2,7 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { cpus, release, totalmem } from 'node:os';
 import { type Verdict } from './bars';
 import { METRICS, type Metric, type Notebook } from './measure';
-import { type Options, type SuiteName, type VariantName, VARIANTS } from './options';
+import {
+  type Options,
+  POLICY_VARIANTS,
+  type SuiteName,
+  type VariantName,
+  VARIANTS,
+} from './options';
 import { median, minimum, ratio } from './statistics';
 
 /** Where a run took place; absolute figures mean nothing without it. */
@@ -15,14 +21,28 @@ export interface Place {
   readonly date: string;
 }
 
-/** The metrics of a suite, and the one that is compared to nginx and to the bare proxy. */
-const COLUMNS: Readonly<Record<SuiteName, { metrics: readonly Metric[]; compared?: Metric }>> = {
+/** What others are measured against, unless a suite says otherwise. */
+const BASELINES: readonly VariantName[] = ['nginx', 'bare'];
+
+interface Columns {
+  readonly metrics: readonly Metric[];
+  /** The metric that is compared to the baselines. */
+  readonly compared?: Metric;
+  readonly baselines?: readonly VariantName[];
+}
+
+const COLUMNS: Readonly<Record<SuiteName, Columns>> = {
   json: {
     metrics: ['cpuPerRequest', 'requestsPerSecond', 'p50', 'p99'],
     compared: 'cpuPerRequest',
   },
   sse: { metrics: ['cpuPerEvent', 'eventsPerSecond', 'p50', 'p99'], compared: 'cpuPerEvent' },
   latency: { metrics: ['p50', 'p99', 'slowest', 'addedP50', 'addedP99'] },
+  policies: {
+    metrics: ['cpuPerRequest', 'requestsPerSecond', 'p50', 'p99'],
+    compared: 'cpuPerRequest',
+    baselines: ['round-robin'],
+  },
   memory: { metrics: ['idleMiB', 'streamKiB', 'afterLoadMiB', 'afterLoadRatio'] },
   startup: { metrics: ['firstAnswerMs'] },
 };
@@ -79,17 +99,17 @@ export function placeBetweenMarks(text: string, report: string): string {
 }
 
 function suiteTable(suite: SuiteName, notebook: Notebook): string[][] {
-  const { metrics, compared } = COLUMNS[suite];
+  const { metrics, compared, baselines = BASELINES } = COLUMNS[suite];
   const titles = metrics.map((metric) => METRICS[metric].title);
-  const comparing = compared === undefined ? [] : ['÷ nginx', '÷ bare'];
+  const comparing = compared === undefined ? [] : baselines.map((name) => `÷ ${name}`);
   const rows = [['variant', ...titles, ...comparing]];
-  for (const variant of VARIANTS) {
+  for (const variant of [...VARIANTS, ...POLICY_VARIANTS]) {
     const measured = metrics.map((metric) => notebook.values(suite, variant, metric));
     if (measured.every((values) => values.length === 0)) continue;
     const cells = metrics.map((metric, i) => figure(measured[i]!, METRICS[metric].digits));
     if (compared !== undefined) {
       const own = notebook.values(suite, variant, compared);
-      for (const baseline of ['nginx', 'bare'] satisfies VariantName[]) {
+      for (const baseline of baselines) {
         const result = ratio(own, notebook.values(suite, baseline, compared));
         cells.push(
           Number.isNaN(result.median)

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { nowMicros, sleep } from './clock';
 import { type Notebook } from './measure';
-import { type HoldResult, type WindowResult } from './messages';
-import { type Options, type SuiteName, type VariantName } from './options';
+import { type ClosedLoopRun, type HoldResult, type WindowResult } from './messages';
+import { type Options, POLICY_VARIANTS, type SuiteName, type VariantName } from './options';
 import { groupMembers, openFilesLimit, residentKiB } from './proc';
 import { median, shuffled } from './statistics';
 import { isRunning, type Running, type StartContext, startVariant } from './variants';
@@ -16,6 +16,8 @@ export interface Bench {
 }
 
 const WARMUP_MS = 400;
+/** A process of its own has compiled nothing yet. */
+const FIRST_WARMUP_MS = 3_000;
 /** Time proxies get to close the backend's streams after their clients left. */
 const LEAVE_MS = 2_000;
 /** What nginx adds at p99 on a quiet machine is a tenth of this. */
@@ -148,6 +150,43 @@ export async function latencySuite(bench: Bench, running: readonly Running[]): P
       `latency: nginx itself adds ${yardstick.toFixed(2)} ms at p99; the machine was disturbed, p99 says little`,
     );
   }
+}
+
+/**
+ * What a policy that reads prompts costs beside one that does not: the same gateway, workers and
+ * prompts, all of them new, so that a prefix tree has something to learn from every one.
+ */
+export async function policiesSuite(bench: Bench): Promise<void> {
+  const { options, context, notebook } = bench;
+  const running: Running[] = [];
+  for (const name of POLICY_VARIANTS) {
+    const variant = await startVariant(name, context);
+    if (!isRunning(variant)) {
+      notebook.remark(`policies: ${name} is not measured: ${variant.reason}`);
+      if (variant.failed) notebook.fail(`policies/${name}: ${variant.reason}`);
+      continue;
+    }
+    running.push(variant);
+    context.workshop.pinUnderTest(variant.target.pids);
+  }
+  await inRounds(bench, 'policies', running, async ({ name, target }, round) => {
+    const run: ClosedLoopRun = {
+      target,
+      connections: options.connections,
+      warmupMs: round === 0 ? FIRST_WARMUP_MS : WARMUP_MS,
+      windowMs: options.seconds * 1_000,
+      freshPrompts: true,
+    };
+    const { generator } = context.workshop;
+    const timeout = windowTimeout(options);
+    const result = await generator.ask<WindowResult>('closedLoop', run, timeout);
+    complain(bench, 'policies', name, result);
+    notebook.note('policies', name, 'cpuPerRequest', result.cpuMicrosEach);
+    notebook.note('policies', name, 'requestsPerSecond', result.count / result.seconds);
+    notebook.note('policies', name, 'p50', result.latency.p50);
+    notebook.note('policies', name, 'p99', result.latency.p99);
+  });
+  for (const { held } of running) if (held !== undefined) await context.workshop.stop(held);
 }
 
 /** From spawn to the first good answer, in fresh processes. */

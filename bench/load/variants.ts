@@ -6,7 +6,7 @@ import { chatRequest, FILTER_HEADER } from './chat-request';
 import { nowMicros, sleep } from './clock';
 import { type Target } from './messages';
 import { nginxConfig } from './nginx-config';
-import { type VariantName } from './options';
+import { POLICY_VARIANTS, type VariantName } from './options';
 import { groupMembers } from './proc';
 import { statusOf } from './response-reader';
 import { freePort, type Held, type Workshop } from './workshop';
@@ -33,6 +33,8 @@ export interface StartContext {
   readonly workshop: Workshop;
   readonly backendPort: number;
   readonly apiKey: string;
+  /** Further ports of the backend: more workers, for variants that choose among several. */
+  readonly morePorts: readonly number[];
   /** Lets the memory suite ask for a collection; see gc-on-signal. */
   readonly collectable: boolean;
 }
@@ -94,14 +96,15 @@ export function findNginx(): string | undefined {
 
 function absence(name: VariantName): string | undefined {
   if (name === 'nginx' && findNginx() === undefined) return 'nginx is not installed';
-  if (name.startsWith('gateway') && !existsSync(GATEWAY)) return 'dist/src/main.js is not built';
+  const isGateway = name !== 'nginx' && name !== 'bare';
+  if (isGateway && !existsSync(GATEWAY)) return 'dist/src/main.js is not built';
   return undefined;
 }
 
 async function spawnVariant(
   name: VariantName,
   port: number,
-  { workshop, backendPort, apiKey, collectable }: StartContext,
+  { workshop, backendPort, morePorts, apiKey, collectable }: StartContext,
 ): Promise<Held> {
   if (name === 'nginx') {
     const directory = mkdtempSync(join(workshop.directory, 'nginx-'));
@@ -121,8 +124,8 @@ async function spawnVariant(
     GATEWAY,
     'launch',
     ...['--host', '127.0.0.1', '--port', String(port)],
-    ...['--worker-urls', backend],
-    ...['--policy', 'round_robin'],
+    ...['--worker-urls', backend, ...workersOf(name, morePorts)],
+    ...['--policy', name === 'cache-aware' ? 'cache_aware' : 'round_robin'],
     ...['--api-key', apiKey],
     ...['--worker-filter-header', FILTER_HEADER],
     ...['--prometheus-host', '127.0.0.1', '--prometheus-port', String(metricsPort)],
@@ -130,6 +133,12 @@ async function spawnVariant(
     ...['--log-level', 'info'],
     ...(name === 'gateway-rl' ? ['--enable-rl', '--rl-version-policy', 'latest-only'] : []),
   ]);
+}
+
+/** URLs of further workers. */
+function workersOf(name: VariantName, ports: readonly number[]): readonly string[] {
+  if (!(POLICY_VARIANTS as readonly VariantName[]).includes(name)) return [];
+  return ports.map((port) => `http://127.0.0.1:${port}`);
 }
 
 /** Gives the worker a version, so that every request is filtered and every answer stamped. */

@@ -51,6 +51,15 @@ export class Workshop {
     return this.backend.ask<number>('listen', {}, SHORT_MS);
   }
 
+  /** Further ports of the backend, as if there were more engines. */
+  async listenMore(count: number): Promise<readonly number[]> {
+    const ports: number[] = [];
+    for (let i = 0; i < count; i += 1) {
+      ports.push(await this.backend.ask<number>('listen', {}, SHORT_MS));
+    }
+    return ports;
+  }
+
   async pace(pace: BackendPace): Promise<void> {
     await this.backend.ask('pace', pace, SHORT_MS);
   }
