@@ -33,7 +33,8 @@ interface Gathering {
 @Injectable()
 export class EngineMetricsGatherer implements BeforeApplicationShutdown {
   readonly #log = new Logger('engine-metrics');
-  readonly #shutdown = new AbortController();
+  /** Ends of the gatherings under way. */
+  readonly #ends = new Set<AbortController>();
   #last: Gathering | undefined;
 
   constructor(
@@ -43,7 +44,7 @@ export class EngineMetricsGatherer implements BeforeApplicationShutdown {
   ) {}
 
   beforeApplicationShutdown(): void {
-    this.#shutdown.abort();
+    for (const end of this.#ends) end.abort();
     this.#last = undefined;
   }
 
@@ -68,27 +69,35 @@ export class EngineMetricsGatherer implements BeforeApplicationShutdown {
   }
 
   async #gather(workers: readonly Worker[]): Promise<EngineMetricsPage> {
-    const over = new AbortController();
+    const end = new AbortController();
+    this.#ends.add(end);
     const cancel = this.runtime.clock.after(TOTAL_TIMEOUT_MS, () => {
-      over.abort();
+      end.abort();
     });
-    const signal = AbortSignal.any([over.signal, this.#shutdown.signal]);
     const merger = new ExpositionMerger(SOURCE_LABEL);
     const engines = onePerEngine(workers);
     let room = MAX_TOTAL_BYTES;
     let answered = 0;
+    // One text at a time: pauses of several at once would fall together.
+    let turn: Promise<unknown> = Promise.resolve();
+    const take = async (worker: Worker, text: string): Promise<void> => {
+      if (await paced(merger.add(worker.baseUrl, text))) return;
+      this.#log.warn(`metrics of ${worker.baseUrl} left out: not Prometheus text`);
+    };
     await mapBounded(engines, PARALLEL, async (worker) => {
-      const text = await this.#ask(worker, signal);
+      const text = await this.#ask(worker, end.signal);
       if (text === undefined) return;
       answered++;
       room -= text.length;
-      if (room < 0 || !(await paced(merger.add(worker.baseUrl, text)))) {
-        this.#log.warn(
-          `metrics of ${worker.baseUrl} left out: ${room < 0 ? 'too many' : 'no exposition'}`,
-        );
+      if (room < 0) {
+        this.#log.warn(`metrics of ${worker.baseUrl} left out: the page is too large`);
+        return;
       }
+      turn = turn.then(() => take(worker, text));
+      await turn;
     });
     cancel();
+    this.#ends.delete(end);
     if (answered === 0) return { ok: false, message: 'All backend requests failed' };
     const parts: string[] = [];
     await paced(merger.render(), (part) => parts.push(part));

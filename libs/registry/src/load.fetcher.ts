@@ -32,6 +32,8 @@ export type FetchedLoad =
   | { readonly ok: true; readonly ranks: readonly EngineRank[]; readonly document: LoadDocument }
   | { readonly ok: false; readonly reason: string };
 
+const GONE: FetchedLoad = { ok: false, reason: 'the worker was removed' };
+
 /** What is known of one engine, by its base URL. */
 interface Engine {
   readonly abort: AbortController;
@@ -68,6 +70,9 @@ export class LoadFetcher implements OnModuleInit, BeforeApplicationShutdown {
   fetch(worker: Worker): Promise<FetchedLoad> {
     let engine = this.#engines.get(worker.baseKey);
     if (engine === undefined) {
+      // Nobody would ever forget it again.
+      if (!this.registry.has(worker)) return Promise.resolve(GONE);
+
       engine = { abort: new AbortController(), hasNoLoads: false, pending: undefined };
       this.#engines.set(worker.baseKey, engine);
     }

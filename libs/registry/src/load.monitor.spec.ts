@@ -120,6 +120,21 @@ describe('polling', () => {
     expect(report(workerAt(`${E1}@1`))).toMatchObject({ waitingRequests: 5, tokenUsage: 0.4 });
   });
 
+  it('goes on with the other ranks when the one that was to be asked for leaves', async () => {
+    await boot({ isWanted: true });
+    const slow = held(loadsOf(0));
+    for (let i = 1; i <= 32; i++) await rig.add({ url: `http://e:${i}` });
+    rig.caller.on('/v1/loads', slow.answer);
+    await pass(INTERVAL_MS);
+    const settle = { health: { drain_settle_secs: 0 } };
+    const id = await rig.add({ url: `${E1}@0`, dp_size: 2, ...settle });
+    await rig.add({ url: `${E1}@1`, dp_size: 2, ...settle });
+    await rig.call('DELETE', `/workers/${id}`);
+    slow.release();
+    for (let i = 0; i < 3; i++) await rig.flush();
+    expect(report(workerAt(`${E1}@1`))?.sequence).toBe(1);
+  });
+
   it('follows the shortest interval of a group', async () => {
     await boot({ isWanted: true });
     await rig.add({ url: E1 });

@@ -50,8 +50,8 @@ export class LoadMonitor implements WorkerLoads, OnModuleInit, BeforeApplication
   /** Entries by base key: ranks of one engine share its answer. */
   readonly #engines = new Map<string, Set<LoadEntry>>();
   readonly #groups: LoadGroups;
-  /** One worker of each engine that waits for its turn, by base key. */
-  readonly #due = new Map<string, Worker>();
+  /** Base keys of engines that wait for their turn. */
+  readonly #due = new Set<string>();
   /** Engines that are being asked, by base key. */
   readonly #polls = new Map<string, symbol>();
   /** Engines whose last poll failed; each failure is told once. */
@@ -195,17 +195,24 @@ export class LoadMonitor implements WorkerLoads, OnModuleInit, BeforeApplication
   }
 
   #enqueue(worker: Worker): void {
-    if (worker.status !== 'ready' || this.#isStopped) return;
-    if (!this.#due.has(worker.baseKey)) this.#due.set(worker.baseKey, worker);
+    if (worker.status === 'ready' && !this.#isStopped) this.#due.add(worker.baseKey);
   }
 
   #pump(): void {
-    for (const [baseKey, worker] of this.#due) {
+    for (const baseKey of this.#due) {
       if (this.#polls.size >= MAX_PARALLEL) return;
       this.#due.delete(baseKey);
       // Still being asked since the last round: that answer will do.
-      if (!this.#polls.has(baseKey)) void this.#poll(worker);
+      const worker = this.#polls.has(baseKey) ? undefined : this.#readyAt(baseKey);
+      if (worker !== undefined) void this.#poll(worker);
     }
+  }
+
+  #readyAt(baseKey: string): Worker | undefined {
+    for (const { worker } of this.#engines.get(baseKey) ?? []) {
+      if (worker.status === 'ready') return worker;
+    }
+    return undefined;
   }
 
   async #poll(worker: Worker): Promise<void> {
