@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,6 +55,12 @@ describe('key files', () => {
     expect(keys.control.find('kx')).toMatchObject({ id: 'x', role: 'user' });
     expect(keys.control.find('ky')).toMatchObject({ id: 'y', role: 'admin' });
     expect(keys).toMatchObject({ hasShared: true, hasAdminKey: true });
+  });
+
+  it('a named pipe is refused, and not waited for', async () => {
+    const path = join(folder, 'pipe');
+    execFileSync('mkfifo', [path]);
+    await expect(refusalOf({ apiKeyFile: path })).resolves.toMatch(/it is not a regular file/);
   });
 
   it('a world-readable file gets a warning, another none', async () => {

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { type AuthOptions } from './core/auth-options';
 import { flagMaterial, type KeyMaterial } from './core/key-material';
@@ -13,13 +14,15 @@ import {
 /** Bytes; ten thousand keys fit. */
 const MAX_FILE_BYTES = 1024 * 1024;
 const WORLD_READABLE = 0o004;
+/** Opening a named pipe must not wait for its writer: later reloads would wait with it. */
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
 type Warn = (message: string) => void;
 
 /** @throws Error with the option, the path and the system's code. */
 async function readSecretFile(option: string, path: string, warn: Warn): Promise<string> {
   try {
-    const file = await open(path, 'r');
+    const file = await open(path, FLAGS);
     try {
       const status = await file.stat();
       if (!status.isFile()) throw new Error('it is not a regular file');
