@@ -193,4 +193,16 @@ describe('the troubleshooting of the page', () => {
     expect(quoted.length).toBeGreaterThan(4);
     expect(quoted.filter((text) => !source.includes(text))).toEqual([]);
   });
+
+  it('docs/security-model.md quotes the warnings of the start', () => {
+    const source = ['core/exposure', 'key-files']
+      .map((name) => textOf(`libs/auth/src/${name}.ts`))
+      .join('\n');
+    const [, table = ''] = textOf('docs/security-model.md').split('## Open until you close it');
+    const quoted = tableRows(table.split('\n## ')[0] ?? '').flatMap(([, cell = '']) =>
+      codeSpans(cell),
+    );
+    expect(quoted.length).toBeGreaterThan(2);
+    expect(quoted.filter((text) => !source.includes(text))).toEqual([]);
+  });
 });
