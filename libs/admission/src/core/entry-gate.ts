@@ -87,6 +87,12 @@ export class EntryGate implements TicketOwner {
         this.admit(ticket, at, true);
         return ticket;
       }
+      // A threshold of 0: nobody of the class waits for what others have reserved and do not use.
+      if (line.limits.starvationMs === 0 && this.slots.hasFree) {
+        line.meter.promoted();
+        this.admit(ticket, at, false);
+        return ticket;
+      }
       if (this.preemptFor(ticket, at)) return ticket;
     }
     if (line.waiting.size >= line.limits.queueSize) {
