@@ -1,3 +1,6 @@
+import { Module } from '@nestjs/common';
+import { ROUTING_POLICY } from '@smg/plugin-api';
+import { type Worker } from '@smg/registry';
 import { MockEngine } from '@smg/testing';
 import { startGateway, type RunningGateway } from '../support/gateway';
 import { send, type Answer } from '../support/http';
@@ -78,6 +81,64 @@ describeLanes('overload protection', ({ hotLane }) => {
     await untilOverloaded(1);
     expect((await chat()).status).toBe(200);
     expect(served()).toEqual([1, 4]);
+  });
+});
+
+/** Chooses a worker and sees its flag go up before the request is sent. */
+@Module({
+  providers: [
+    ...ROUTING_POLICY.provide({
+      label: 'too-late',
+      useFactory: () => ({
+        name: 'too_late',
+        create: () => ({
+          name: 'too_late',
+          select: ([first]: readonly unknown[]) => {
+            (first as Worker).setOverloaded(true);
+            return first as Worker;
+          },
+        }),
+      }),
+    }),
+  ],
+})
+class TooLate {}
+
+describeLanes('a worker that is flagged after it was chosen', ({ hotLane }) => {
+  it('gets nothing: the request is shed, and the answer names it', async () => {
+    engines = [await new MockEngine().start()];
+    const routing = { policy: 'too_late', loadMonitorIntervalSecs: 7 };
+    const config = { routing, requests: { hotLane } };
+    gateway = await startGateway(config, { engines, plugins: [TooLate] });
+    const got = await chat();
+    expect([got.status, got.headers['retry-after']]).toEqual([503, '7']);
+    expect(got.json['error']).toMatchObject({
+      code: 'no_available_workers',
+      message: `Worker ${engines[0]?.url ?? ''} is overloaded`,
+    });
+    expect(got.headers['x-smg-routed-worker-id']).toBeUndefined();
+    expect(served()).toEqual([0]);
+    const page = await gateway.metrics();
+    expect(sample(page, 'smg_worker_overload_shed_total', { stage: 'dispatch' })).toBe(1);
+    expect(sample(page, 'smg_worker_requests_active')).toBe(0);
+    expect(sample(page, 'smg_worker_retries_total')).toBe(0);
+  });
+});
+
+describe('a gateway that ends', () => {
+  it('drops its questions at once', async () => {
+    await start({ overloadWaitingRequests: 8 });
+    const [first] = engines;
+    if (first === undefined) throw new Error('no engine');
+    first.behave({ cut: { at: 'request', how: 'hang' } });
+    await until('the engine hangs on to a question', () => first.counters.inFlight === 1);
+    const scrape = send(`${gateway.url}/engine_metrics`).catch(() => undefined);
+    await until('and to a scrape', () => first.counters.inFlight === 2);
+    const before = performance.now();
+    await gateway.close();
+    await scrape;
+    await until('nothing is asked', () => first.counters.inFlight === 0, 1000);
+    expect(performance.now() - before).toBeLessThan(3000);
   });
 });
 
