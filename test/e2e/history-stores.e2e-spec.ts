@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { type HistoryStore, type ItemToAdd, makeStore, MemoryStore } from '@smg/history';
 import {
   type Database,
@@ -338,6 +339,39 @@ describe.each(BACKENDS)('the $name store', ({ name, start }) => {
       await store.close();
       await database.stop();
     }
+  });
+});
+
+(postgres === undefined ? describe.skip : describe)('PostgreSQL at the start', () => {
+  let database: Database;
+  beforeAll(async () => {
+    database = await startPostgres(postgres ?? '');
+  }, 60_000);
+  afterAll(() => database.stop());
+
+  it('refuses a wrong password without repeating it', async () => {
+    const store = storeFor('postgres', database.url.replace('p%40ss', 'wrong%40pass'));
+    const failure = await store.open().catch((error: unknown) => String(error));
+    await store.close();
+    expect(failure).toMatch(
+      /cannot use the PostgreSQL database at 127\.0\.0\.1:\d+: password authentication failed/,
+    );
+    expect(failure).not.toMatch(/wrong(?:%40|@)pass/);
+  });
+
+  it('refuses tables of a newer gateway', async () => {
+    const first = storeFor('postgres', database.url);
+    await first.open();
+    await first.close();
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    await client.query('INSERT INTO smg_history_schema (version) VALUES (99)');
+    await client.end();
+    const store = storeFor('postgres', database.url);
+    await expect(store.open()).rejects.toThrow(
+      /tables are of version 99, and this gateway knows 1/,
+    );
+    await store.close();
   });
 });
 

@@ -1,5 +1,13 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -7,6 +15,8 @@ import { delimiter, join } from 'node:path';
 /** A database server of this machine's packages, for one test file. */
 export interface Database {
   readonly url: string;
+  /** Stops it in its tracks: connections stay, nothing answers; `false` lets it go on. */
+  freeze(isFrozen: boolean): void;
   /** Kills it, as a crash would. */
   kill(): Promise<void>;
   /** Starts it again where it was. */
@@ -81,6 +91,11 @@ function folderFor(owner: Account | undefined): string {
   return folder;
 }
 
+function childrenOf(pid: number): number[] {
+  const list = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return list === '' ? [] : list.split(' ').map(Number);
+}
+
 /** One server process; ready once `isReady` matches what it prints. */
 class ServerProcess implements Database {
   private child: ChildProcess | undefined;
@@ -122,6 +137,14 @@ class ServerProcess implements Database {
     });
   }
 
+  freeze(isFrozen: boolean): void {
+    const pid = this.child?.pid;
+    if (pid === undefined) return;
+    const signal = isFrozen ? 'SIGSTOP' : 'SIGCONT';
+    // PostgreSQL serves each connection by a process of its own.
+    for (const it of [pid, ...childrenOf(pid)]) process.kill(it, signal);
+  }
+
   kill(): Promise<void> {
     return this.end('SIGKILL');
   }
@@ -151,7 +174,11 @@ export async function startPostgres(bin: string): Promise<Database> {
   const owner = account();
   const folder = folderFor(owner);
   const data = join(folder, 'data');
-  const options = ['-D', data, '-U', 'smg', '--auth=trust', '--no-sync', '-E', 'UTF8'];
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, decodeURIComponent(PASSWORD));
+  if (owner !== undefined) chownSync(passwordFile, owner.uid, owner.gid);
+  const auth = ['--auth=scram-sha-256', `--pwfile=${passwordFile}`];
+  const options = ['-D', data, '-U', 'smg', ...auth, '--no-sync', '-E', 'UTF8'];
   execFileSync(join(bin, 'initdb'), options, { ...owner, cwd: folder, stdio: 'ignore' });
   const port = await freePort();
   const server = new ServerProcess(
