@@ -9,7 +9,12 @@ import { type Lifecycle, type RequestObserver } from '@smg/plugin-api';
 import { createHardenedServer, type DataPlaneServer, headOf, replaceIdentity } from '@smg/proxy';
 import { type CorsPolicy } from './listener/cors/cors.policy';
 import { writeCorsHeaders } from './listener/cors/cors-head';
-import { answerPreflight, type DoorServices, refuseLongTarget } from './listener/door-answers';
+import {
+  answerPreflight,
+  type DoorServices,
+  refuseLongTarget,
+  refuseUnreadablePath,
+} from './listener/door-answers';
 import { type ListenerMetrics } from './listener/listener-metrics';
 import { MAX_TARGET_LENGTH, originForm } from './listener/request-target';
 import { type TlsCertificate } from './listener/tls/tls-certificate';
@@ -80,6 +85,12 @@ export class FrontDoor {
     metrics.certificateExpires(certificate.current.notAfter);
     // A gateway that is restarted at night must come back, with whatever certificate it has.
     if (certificate.problem !== undefined) this.tlsLogger.warn(certificate.problem);
+  }
+
+  /** Answers what Fastify's router cannot read: none of its hooks runs then. */
+  refuseUnreadable(request: IncomingMessage, response: ServerResponse): void {
+    if (this.services === undefined) response.destroy();
+    else refuseUnreadablePath(this.services, request, response);
   }
 
   private serve(

@@ -35,8 +35,9 @@ export function createFastifyAdapter(door: FrontDoor): FastifyAdapter {
     // A shutdown drains; requests on open connections are served until then.
     return503OnClosing: false,
     // A path that cannot be decoded names no route: it is answered like every unknown one.
-    frameworkErrors: (_error: Error, _request: FastifyRequest, reply: FastifyReply) => {
-      void reply.code(404).header('content-length', '0').send();
+    frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      reply.hijack();
+      door.refuseUnreadable(request.raw, reply.raw);
     },
     requestTimeout: 0,
     keepAliveTimeout: 90_000,

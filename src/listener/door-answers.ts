@@ -28,6 +28,15 @@ export function answerPreflight(
   answer(services, request, response, { status: 204, headers });
 }
 
+/** A path that names no route, not even an unknown one. */
+export function refuseUnreadablePath(
+  services: DoorServices,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  answer(services, request, response, { status: 404, headers: ['content-length', '0'] });
+}
+
 export function refuseLongTarget(
   services: DoorServices,
   request: IncomingMessage,

@@ -35,6 +35,20 @@ describe.each([true, false])('paths and methods without a route, hot lane %s', (
     }
   });
 
+  it.each(['/%zz', '/workers/%ff', '/workers/%', `/workers/${'a'.repeat(5000)}`])(
+    'a path the router cannot read is 404 too, with an id, and is logged: %.20s',
+    async (path) => {
+      const got = await send(gateway.url + path);
+      expect([got.status, got.text]).toEqual([404, '']);
+      const id = got.headers['x-request-id'];
+      expect(id).toMatch(/^req-/);
+      const line = gateway.logs.find(
+        ({ request_id: known, status_code: status }) => known === id && status !== undefined,
+      );
+      expect(line).toMatchObject({ method: 'GET', route: 'other', status_code: 404 });
+    },
+  );
+
   it.each(['a b', 'application', ';'])('so it is with a content type of %j', async (type) => {
     const sending = { body: '{}', headers: { 'content-type': type } };
     for (const [path, method, status] of [
