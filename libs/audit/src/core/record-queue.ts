@@ -2,7 +2,7 @@
 interface Waiting {
   readonly line: string;
   readonly bytes: Buffer;
-  /** When it came, Unix milliseconds. */
+  /** When it came, monotonic milliseconds. */
   readonly at: number;
   /** Tells who waits; undefined once told. */
   settle: ((isDurable: boolean) => void) | undefined;
