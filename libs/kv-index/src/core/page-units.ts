@@ -1,3 +1,4 @@
+import { type Edge } from './edge-store';
 import { firstDifference } from './first-difference';
 import { BYTES_PER_TOKEN } from './tokens';
 import { type Units } from './units';
@@ -32,9 +33,9 @@ export class PageUnits implements Units {
     return (a >>> 0) * 1_048_576 + (b >>> 12);
   }
 
-  commonPrefix(text: Buffer, start: number, edge: Buffer): number {
-    const limit = Math.min(text.length - start, edge.length);
-    const same = firstDifference(text, start, edge, limit);
+  commonPrefix(text: Buffer, start: number, edge: Edge): number {
+    const limit = Math.min(text.length - start, edge.size);
+    const same = firstDifference(text, start, edge.chunk.bytes, edge.start, limit);
     return same - (same % this.pageBytes);
   }
 

@@ -1,12 +1,11 @@
 import { type ChildTable } from './child-table';
+import { type Edge } from './edge-store';
 
 // The three records of a tree; they refer to each other, so they live in one file.
 
 /** One edge of the tree and what lies below it. */
-export interface TreeNode {
-  /** What the edge is labelled with; bytes of the tree's own. Empty at the root. */
-  edge: Buffer;
-  /** Length of `edge` in the unit that sizes count. */
+export interface TreeNode extends Edge {
+  /** Length of the edge in the unit that sizes count. */
   length: number;
   /** Under which the parent knows this node; changes when an edge above it is cut. */
   key: number;

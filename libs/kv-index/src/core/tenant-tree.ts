@@ -1,3 +1,4 @@
+import { EdgeStore } from './edge-store';
 import { type EvictionLimits, maxHoldingsOf } from './eviction-limits';
 import {
   addHolding,
@@ -41,7 +42,8 @@ export interface Descent {
 
 /** What text trees and token trees have in common; they differ in the units of a path. */
 export abstract class TenantTree {
-  private readonly root = createNode(Buffer.alloc(0), 0, 0, undefined);
+  private readonly root = createNode(0, 0, undefined);
+  private readonly edges = new EdgeStore();
   private readonly tenants = new Map<string, Tenant>();
   private readonly queue = new UseQueue();
   private readonly dead: Tenant[] = [];
@@ -138,14 +140,14 @@ export abstract class TenantTree {
     let bytes = 0;
     let length = 0;
     for (let depth = 0; bytes < text.length && depth < MAX_DEPTH; depth++) {
-      const child = this.childOf(node, this.units.keyAt(text, bytes));
+      const child = this.childOf(node, this.units.keyAt(text, bytes, text.length));
       if (child === undefined) break;
-      const common = this.units.commonPrefix(text, bytes, child.edge);
+      const common = this.units.commonPrefix(text, bytes, child);
       if (common === 0) break;
       node = child;
       bytes += common;
-      if (common < child.edge.length) {
-        length += this.units.lengthOf(child.edge, 0, common);
+      if (common < child.size) {
+        length += this.units.lengthOf(child.chunk.bytes, child.start, child.start + common);
         break;
       }
       length += child.length;
@@ -160,19 +162,20 @@ export abstract class TenantTree {
     let at = 0;
     let mark: Holding | undefined;
     for (let depth = 0; at < text.length && depth < MAX_DEPTH; depth++) {
-      const key = this.units.keyAt(text, at);
+      const key = this.units.keyAt(text, at, text.length);
       let next = this.childOf(node, key);
       if (next === undefined) {
         const length = this.units.lengthOf(text, at, text.length);
-        next = createNode(ownCopy(text, at, text.length), length, key, node);
+        next = createNode(length, key, node);
+        this.edges.put(next, text, at, text.length);
         attach(next);
       } else {
-        const common = this.units.commonPrefix(text, at, next.edge);
+        const common = this.units.commonPrefix(text, at, next);
         // Units that share a key and nothing else: see `Units`.
         if (common === 0) break;
-        if (common < next.edge.length) next = this.split(next, common);
+        if (common < next.size) next = this.split(next, common);
       }
-      at += next.edge.length;
+      at += next.size;
       mark = this.hold(owner, next, mark);
       node = next;
     }
@@ -211,13 +214,13 @@ export abstract class TenantTree {
 
   /** Cuts an edge after `bytes`, whole units. @returns the new upper half. */
   private split(lower: TreeNode, bytes: number): TreeNode {
-    const { edge } = lower;
-    const length = this.units.lengthOf(edge, 0, bytes);
-    const upper = createNode(ownCopy(edge, 0, bytes), length, lower.key, lower.parent);
+    const { chunk, start } = lower;
+    const length = this.units.lengthOf(chunk.bytes, start, start + bytes);
+    const upper = createNode(length, lower.key, lower.parent);
+    this.edges.cut(lower, bytes, upper);
     attach(upper);
-    lower.edge = ownCopy(edge, bytes, edge.length);
     lower.length -= length;
-    lower.key = this.units.keyAt(lower.edge, 0);
+    lower.key = this.units.keyAt(chunk.bytes, lower.start, lower.start + lower.size);
     lower.parent = upper;
     attach(lower);
     for (const below of lower.holdings) {
@@ -267,7 +270,9 @@ export abstract class TenantTree {
       this.total -= node.length;
       if (parent !== undefined && parent !== this.root) this.releaseAbove(parent, tenant);
     }
-    if (node.holdings.length === 0) detach(node);
+    if (node.holdings.length > 0) return;
+    detach(node);
+    this.edges.remove(node);
   }
 
   /** The tenant left a child of `node`; its mark there may be its leaf now. */
@@ -305,11 +310,4 @@ export abstract class TenantTree {
       else this.drop(tenant.first);
     }
   }
-}
-
-/** A copy that shares memory with nobody: slab-allocated Buffers would pin their neighbours. */
-function ownCopy(bytes: Buffer, start: number, end: number): Buffer {
-  const copy = Buffer.allocUnsafeSlow(end - start);
-  bytes.copy(copy, 0, start, end);
-  return copy;
 }

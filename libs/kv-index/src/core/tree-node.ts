@@ -1,14 +1,24 @@
 import { ChildTable } from './child-table';
-import { type TreeNode } from './records';
+import { NO_CHUNK } from './edge-store';
+import { type Holding, type TreeNode } from './records';
 
-/** A node with no holder and no child yet. */
-export function createNode(
-  edge: Buffer,
-  length: number,
-  key: number,
-  parent: TreeNode | undefined,
-): TreeNode {
-  return { edge, length, key, parent, children: undefined, holdings: [], index: undefined };
+/** Never written to: a node's first holding brings an array of its own. */
+const NONE: Holding[] = [];
+
+/** A node with no holder and no child yet, and an edge without bytes. */
+export function createNode(length: number, key: number, parent: TreeNode | undefined): TreeNode {
+  return {
+    chunk: NO_CHUNK,
+    start: 0,
+    size: 0,
+    place: 0,
+    length,
+    key,
+    parent,
+    children: undefined,
+    holdings: NONE,
+    index: undefined,
+  };
 }
 
 /** Makes `child`, whose parent is set, known to its parent under its key. */

@@ -1,4 +1,5 @@
 import { isAscii } from 'node:buffer';
+import { type Edge } from './edge-store';
 import { firstDifference } from './first-difference';
 import { type Units } from './units';
 
@@ -71,19 +72,24 @@ function countContinuations(words: Uint32Array): number {
 }
 
 /** Key of the character at `at`: its first four bytes as a number. */
-function characterKey(bytes: Buffer, at: number): number {
+function characterKey(bytes: Buffer, at: number, end: number): number {
   let key = bytes[at] ?? 0;
-  for (let i = 1; i < 4 && isContinuation(bytes[at + i]); i++) {
-    key = key * 256 + (bytes[at + i] ?? 0);
-  }
+  const stop = Math.min(at + 4, end);
+  for (let i = at + 1; i < stop && isContinuation(bytes[i]); i++) key = key * 256 + (bytes[i] ?? 0);
   return key;
 }
 
-/** Bytes of the longest common prefix of `text[start…]` and `edge` that ends on a boundary of both. */
-function commonPrefix(text: Buffer, start: number, edge: Buffer): number {
-  const limit = Math.min(text.length - start, edge.length);
-  let end = firstDifference(text, start, edge, limit);
-  while (end > 0 && (isContinuation(text[start + end]) || isContinuation(edge[end]))) end--;
+/** Bytes of the longest common prefix of `text[start…]` and an edge that ends on a boundary of both. */
+function commonPrefix(text: Buffer, start: number, edge: Edge): number {
+  const { bytes } = edge.chunk;
+  const limit = Math.min(text.length - start, edge.size);
+  let end = firstDifference(text, start, bytes, edge.start, limit);
+  while (end > 0) {
+    // What is behind the edge is another one's.
+    const isEdgeCut = end < edge.size && isContinuation(bytes[edge.start + end]);
+    if (!isEdgeCut && !isContinuation(text[start + end])) break;
+    end--;
+  }
   return end;
 }
 
