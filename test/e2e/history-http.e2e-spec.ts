@@ -195,10 +195,9 @@ const redis = findRedis();
 const BACKENDS: { name: 'memory' | 'postgres' | 'redis'; database?: () => Promise<Database> }[] = [
   { name: 'memory' },
 ];
-if (postgres === undefined) console.warn('skipped: PostgreSQL is not installed');
-else BACKENDS.push({ name: 'postgres', database: () => startPostgres(postgres) });
-if (redis === undefined) console.warn('skipped: redis-server is not installed');
-else BACKENDS.push({ name: 'redis', database: () => startRedis(redis) });
+if (postgres !== undefined)
+  BACKENDS.push({ name: 'postgres', database: () => startPostgres(postgres) });
+if (redis !== undefined) BACKENDS.push({ name: 'redis', database: () => startRedis(redis) });
 
 const historyOf = (name: (typeof BACKENDS)[number]['name'], url: string | undefined) =>
   url === undefined ? { backend: name } : { backend: name, postgresDbUrl: url, redisUrl: url };

@@ -1,5 +1,11 @@
 import { Client } from 'pg';
-import { type HistoryStore, type ItemToAdd, makeStore, MemoryStore } from '@smg/history';
+import {
+  type HistoryStore,
+  type ItemToAdd,
+  type PageQuery,
+  makeStore,
+  MemoryStore,
+} from '@smg/history';
 import {
   type Database,
   DATABASE_SECRETS,
@@ -13,13 +19,11 @@ const OPTIONS = { postgresPoolMaxSize: 4, redisPoolMaxSize: 3, redisRetentionDay
 const LISTENER = { onConnections: () => undefined, onFault: () => undefined };
 const postgres = findPostgres();
 const redis = findRedis();
-if (postgres === undefined) console.warn('skipped: PostgreSQL is not installed');
-if (redis === undefined) console.warn('skipped: redis-server is not installed');
 
 const body = (id: string, text = 'x'): string => JSON.stringify({ id, type: 'message', text });
 const item = (id: string, text?: string): ItemToAdd => ({ kind: 'item', id, body: body(id, text) });
 const reference = (id: string): ItemToAdd => ({ kind: 'reference', id });
-const page = (over: object = {}): Parameters<HistoryStore['items']>[2] => ({
+const page = (over: object = {}): PageQuery => ({
   limit: 100,
   order: 'asc',
   after: undefined,
@@ -28,7 +32,7 @@ const page = (over: object = {}): Parameters<HistoryStore['items']>[2] => ({
 
 interface Backend {
   readonly name: 'memory' | 'postgres' | 'redis';
-  start(): Promise<Database | undefined>;
+  readonly start: () => Promise<Database | undefined>;
 }
 
 const BACKENDS: readonly Backend[] = [

@@ -43,6 +43,12 @@ function executable(names: readonly string[]): string | undefined {
 const inPath = (name: string): string[] =>
   (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name));
 
+/** Says why tests are skipped, where there is a reason. */
+function sayIfMissing(name: string, found: string | undefined): string | undefined {
+  if (found === undefined) process.stderr.write(`skipped: ${name} is not installed\n`);
+  return found;
+}
+
 /** Folder of PostgreSQL's programs; Debian keeps them out of PATH, one folder for each version. */
 export function findPostgres(): string | undefined {
   const base = '/usr/lib/postgresql';
@@ -51,11 +57,12 @@ export function findPostgres(): string | undefined {
     ...versions.map((version) => join(base, version, 'bin', 'initdb')),
     ...inPath('initdb'),
   ]);
-  return found === undefined ? undefined : join(found, '..');
+  return sayIfMissing('PostgreSQL', found === undefined ? undefined : join(found, '..'));
 }
 
 export function findRedis(): string | undefined {
-  return executable(['/usr/bin/redis-server', ...inPath('redis-server')]);
+  const found = executable(['/usr/bin/redis-server', ...inPath('redis-server')]);
+  return sayIfMissing('redis-server', found);
 }
 
 function account(): Account | undefined {

@@ -51,6 +51,14 @@ describe('cross checks', () => {
     ['--enable-rl --rl-control-timeout-secs 0', 'rl.control_timeout_secs must be >= 1'],
     ['--enable-rl --rl-fanout-concurrency 0', 'rl.fanout_concurrency must be >= 1'],
     ['--rl-version-policy latest-only', 'rl.version_policy requires rl.enabled'],
+    ['--history-backend oracle', '--history-backend: oracle is not available in this version'],
+    ['--history-backend postgres', '--history-backend: postgres needs --postgres-db-url'],
+    ['--history-backend redis', '--history-backend: redis needs --redis-url'],
+    ['--history-backend redis --redis-url localhost:6379', '--redis-url: is not a URL that starts'],
+    [
+      '--history-backend redis --redis-url redis://h --redis-retention-days 0',
+      '--redis-retention-days: 0 keeps nothing',
+    ],
   ])('%s is refused', (line, message) => {
     expect(launch(line)).toContain(message);
   });
@@ -71,6 +79,9 @@ describe('cross checks', () => {
     '--tenant-api-key a:k1 --tenant-api-key a:k2',
     '--rl-control-timeout-secs 0 --rl-fanout-concurrency 0 --rl-version-policy any',
     '--enable-rl --rl-version-policy latest-only',
+    '--history-backend postgres --postgres-db-url postgresql://u:p@h/db --postgres-pool-max-size 4',
+    '--history-backend redis --redis-url rediss://h --redis-retention-days -1',
+    '--history-backend none --postgres-db-url postgres://h',
   ])('%s is fine', (line) => {
     expect(launch(line)).toBe('run');
   });
