@@ -4,7 +4,16 @@ import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { PlaneGate } from '@smg/auth';
 import { type GatewayConfig, loadConfig } from '@smg/config';
 import { GatewayLog, ProcessLifecycle } from '@smg/observability';
-import { AUDIT_LOG, type AuditLog, REQUEST_OBSERVER, type RequestObserver } from '@smg/plugin-api';
+import {
+  AUDIT_LOG,
+  type AuditLog,
+  ENTRY_CONTROL,
+  type EntryControl,
+  REQUEST_OBSERVER,
+  type RequestObserver,
+  SERVING_AUTH,
+  type ServingAuth,
+} from '@smg/plugin-api';
 import { loadPlugin, type PluginModule } from '@smg/plugin-host';
 import { WorkerSelector } from '@smg/policy';
 import { DataPlaneServer } from '@smg/proxy';
@@ -14,6 +23,7 @@ import { planesOfRoutes } from './fastify/route-planes';
 import { Gateway } from './gateway';
 import { GatewayModule } from './gateway.module';
 import { HttpErrorFilter } from './http-error.filter';
+import { limitsEntry } from './slices';
 import { sharedKeyAtStart } from './secret-files';
 import { DocumentSource } from './openapi/document.source';
 import { askBrowsersToSignIn } from './openapi/sign-in';
@@ -79,6 +89,8 @@ export async function createGateway(
     gate: app.get(PlaneGate),
     selector: app.get(WorkerSelector),
     planes: planesOfRoutes(app),
+    auth: app.get<ServingAuth>(SERVING_AUTH),
+    entry: limitsEntry(config) ? app.get<EntryControl>(ENTRY_CONTROL) : undefined,
     bodyIdleMs: config.requests.bodyIdleTimeoutSecs * 1000,
     maxPayloadSize: config.requests.maxPayloadSize,
   });

@@ -2,13 +2,19 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type RequestListener } from 'node:http';
 import { type PlaneGate } from '@smg/auth';
-import { type AuditLog, type RequestObserver } from '@smg/plugin-api';
+import {
+  type AuditLog,
+  type EntryControl,
+  type RequestObserver,
+  type ServingAuth,
+} from '@smg/plugin-api';
 import { type WorkerSelector } from '@smg/policy';
 import { type DataPlaneServer } from '@smg/proxy';
 import { type FrontDoor } from '../front-door';
 import { registerBodyParsers } from './body-parsers';
 import { auditControlActions } from './control-audit';
 import { observeControlPlane } from './control-plane-observer';
+import { admitBeforeBody } from './early-admission';
 import { refuseBeforeBody, refuseUnreadableHeaders } from './early-auth';
 import { UnmatchedRoutes } from './not-found';
 import { type RoutePlanes } from './route-planes';
@@ -52,6 +58,9 @@ export interface FastifyParts {
   readonly gate: PlaneGate;
   readonly selector: WorkerSelector;
   readonly planes: RoutePlanes;
+  readonly auth: ServingAuth;
+  /** Undefined while nothing limits the requests in flight. */
+  readonly entry: EntryControl | undefined;
   /** Milliseconds a client may pause inside a body; 0 waits for ever. */
   readonly bodyIdleMs: number;
   /** Bytes of a body that goes on to an engine. */
@@ -78,6 +87,8 @@ export function prepareFastify(fastify: FastifyInstance, parts: FastifyParts): v
   auditControlActions(fastify, parts.audit);
   refuseUnreadableHeaders(fastify, parts.selector);
   refuseBeforeBody(fastify, parts.gate, parts.planes, unmatched);
+  const { entry, auth, planes } = parts;
+  if (entry !== undefined) admitBeforeBody(fastify, { entry, auth, planes, isRelayed });
   // Before Fastify looks at the body: it would answer 415 to a content type it cannot read.
   fastify.addHook('onRequest', (request, reply, done) => {
     if (request.is404) unmatched.answer(request, reply);

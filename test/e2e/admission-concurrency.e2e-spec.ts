@@ -1,5 +1,7 @@
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { Controller, Get, Module } from '@nestjs/common';
+import { DataPlane, Public } from '@smg/plugin-api';
 import { MockEngine, type MockEngineOptions } from '@smg/testing';
 import { type PartialGatewayConfig } from '../../src';
 import { startGateway, type RunningGateway } from '../support/gateway';
@@ -9,6 +11,30 @@ import { describeLanes } from './support/lanes';
 
 const CHAT = { model: 'mock-model', messages: [{ role: 'user', content: 'hi' }] };
 const PATH = '/v1/chat/completions';
+
+let finishSlow: () => void = () => undefined;
+
+@Controller()
+class SlowController {
+  @DataPlane()
+  @Get('v1/slow')
+  slow(): Promise<string> {
+    return new Promise((resolve) => {
+      finishSlow = () => {
+        resolve('done');
+      };
+    });
+  }
+
+  @Public()
+  @Get('v1/open')
+  open(): string {
+    return 'open';
+  }
+}
+
+@Module({ controllers: [SlowController] })
+class SlowModule {}
 
 describeLanes('requests in flight', ({ hotLane }) => {
   let running: RunningGateway | undefined;
@@ -30,7 +56,7 @@ describeLanes('requests in flight', ({ hotLane }) => {
     engine = await new MockEngine(options).start();
     running = await startGateway(
       { ...config, admission, requests: { hotLane, ...config.requests } },
-      { engines: [engine] },
+      { engines: [engine], plugins: [SlowModule] },
     );
   }
 
@@ -224,6 +250,29 @@ describeLanes('requests in flight', ({ hotLane }) => {
       expect((await send(url(), sending)).status).toBe(200);
     }
     agent.destroy();
+  });
+
+  it('routes that Nest answers count as well, those of other planes do not', async () => {
+    await start({ maxConcurrentRequests: 1, queueSize: 1 }, {}, { auth: { apiKey: 'k' } });
+    const get = (path: string): Promise<Answer> =>
+      send(`${running?.url ?? ''}${path}`, { headers: { authorization: 'Bearer k' } });
+    const first = get('/v1/slow');
+    await until('one is inside', () => scrape('smg_admission_inflight 1\n'));
+    const second = get('/v1/slow');
+    await waiting(1);
+    const refused = await get('/v1/slow');
+    expect(refused.status).toBe(429);
+    expect(refused.headers['x-smg-error-code']).toBe('admission_queue_full');
+    expect(refused.headers['retry-after']).toBe('2');
+    expect((await get('/v1/open')).status).toBe(200);
+    expect((await send(`${running?.url ?? ''}/v1/slow`)).status).toBe(401);
+    finishSlow();
+    expect((await first).text).toBe('done');
+    await waiting(0);
+    await until('the second is inside', () => scrape('smg_admission_inflight 1\n'));
+    finishSlow();
+    expect((await second).text).toBe('done');
+    await nothingHeld();
   });
 
   it('permits come back with time where a rate says so', async () => {
