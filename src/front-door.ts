@@ -4,6 +4,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
+import { type Duplex } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import { type Lifecycle, type RequestObserver } from '@smg/plugin-api';
 import { createHardenedServer, type DataPlaneServer, headOf, replaceIdentity } from '@smg/proxy';
@@ -13,6 +14,7 @@ import {
   answerPreflight,
   type DoorServices,
   refuseLongTarget,
+  refuseOrigin,
   refuseUnreadablePath,
 } from './listener/door-answers';
 import { type ListenerMetrics } from './listener/listener-metrics';
@@ -54,6 +56,12 @@ export class FrontDoor {
       {
         // Both lanes ask for a body only when they want it.
         answersExpectation: () => true,
+        upgrades: {
+          wants: (request) => this.wantsUpgrade(request),
+          serve: (request, socket, early) => {
+            this.upgrade(request, socket, early);
+          },
+        },
         tls: certificate && {
           ...certificate.current,
           onHandshakeFailure: (reason, code) => {
@@ -91,6 +99,23 @@ export class FrontDoor {
   refuseUnreadable(request: IncomingMessage, response: ServerResponse): void {
     if (this.services === undefined) response.destroy();
     else refuseUnreadablePath(this.services, request, response);
+  }
+
+  private wantsUpgrade(request: IncomingMessage): boolean {
+    const target = request.url ?? '';
+    if (target.length > MAX_TARGET_LENGTH) return false;
+    return this.inside?.dataPlane.wantsUpgrade(request, originForm(target)) === true;
+  }
+
+  private upgrade(request: IncomingMessage, socket: Duplex, early: Buffer): void {
+    const { origin } = headOf(request);
+    // Browsers let any page open a WebSocket anywhere: whom the server wants, it must say itself.
+    const isWelcome =
+      origin === undefined ||
+      this.options.cors.headersFor(origin).answer.includes('access-control-allow-origin');
+    request.url = originForm(request.url ?? '');
+    if (isWelcome) this.inside?.dataPlane.upgrade(request, socket, early);
+    else if (this.services !== undefined) refuseOrigin(this.services, request, socket);
   }
 
   private serve(

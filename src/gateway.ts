@@ -9,6 +9,7 @@ import {
   REQUEST_OBSERVER,
   type RequestObserver,
 } from '@smg/plugin-api';
+import { DataPlaneServer } from '@smg/proxy';
 import { shutDownGracefully } from './graceful-shutdown';
 import { Reload } from './reload';
 import { limitsEntry } from './slices';
@@ -64,6 +65,9 @@ export class Gateway {
       refuseWaiting: () => {
         if (limitsEntry(this.config)) this.app.get<EntryControl>(ENTRY_CONTROL).close();
       },
+      leaveSessions: () => {
+        this.app.get(DataPlaneServer).leaveSockets();
+      },
       drained: (cut) => {
         const log = new Logger('shutdown');
         if (cut === 0) log.log('drained: every request was finished');
@@ -82,6 +86,7 @@ export class Gateway {
 
   private async dispose(): Promise<void> {
     this.server.closeAllConnections();
+    this.app.get(DataPlaneServer).destroySockets();
     await this.app.close();
     await flushLogs();
   }

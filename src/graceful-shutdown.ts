@@ -17,6 +17,8 @@ export interface ShutdownSteps {
   inFlight(): number;
   /** Refuses requests that wait to be let in: their turn will not come. */
   refuseWaiting(): void;
+  /** Tells sessions that last as long as they are let to go elsewhere. */
+  leaveSessions(): void;
   /** Told once the listener is closed and the wait is over. @param cut requests that were not finished. */
   drained(cut: number): void;
   /** Ends everything else: modules, timers, pools. */
@@ -37,6 +39,7 @@ export async function shutDownGracefully(steps: ShutdownSteps): Promise<void> {
 
   server.close();
   server.closeIdleConnections();
+  steps.leaveSessions();
   const lastCall = deadline - Math.min(gracePeriodMs * ANSWER_SHARE, MAX_ANSWER_MS);
   let isLast = false;
   while (steps.inFlight() > 0 && Date.now() < deadline) {

@@ -1,7 +1,8 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { type RequestObserver } from '@smg/plugin-api';
 import { ERROR_CODE, ERROR_CODES, REQUEST_ID, renderErrorEnvelope } from '@smg/protocol';
-import { headOf, onResponseOver } from '@smg/proxy';
+import { type Duplex } from 'node:stream';
+import { answerRaw, headOf, onResponseOver } from '@smg/proxy';
 import { MAX_TARGET_LENGTH } from './request-target';
 
 /** What the door needs to answer by itself. */
@@ -51,6 +52,29 @@ export function refuseLongTarget(
     body: renderErrorEnvelope(status, errorCode, message),
     errorCode,
   });
+}
+
+/** A page of an origin that is not on the list asks for a WebSocket. */
+export function refuseOrigin(
+  { observer, requestIdOf }: DoorServices,
+  request: IncomingMessage,
+  socket: Duplex,
+): void {
+  const startedAt = performance.now();
+  const requestId = requestIdOf(request);
+  observer.started();
+  socket.on('error', ignore);
+  socket.once('close', () => {
+    observer.finished({
+      method: request.method ?? '',
+      route: 'other',
+      url: request.url ?? '',
+      status: 403,
+      durationMs: performance.now() - startedAt,
+      requestId,
+    });
+  });
+  answerRaw(socket, 403, [REQUEST_ID, requestId], '');
 }
 
 /** Answers before any lane sees the request; counted and logged like every other. */

@@ -1,12 +1,16 @@
 import { GatewayError, REQUEST_ID, ROUTING_TOKENS } from '@smg/protocol';
 import { attachedInterceptors, type ResponseInterceptor } from '@smg/plugin-api';
 import { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type Duplex } from 'node:stream';
 import { type ConnectionBudget } from './connection.budget';
 import { type ClientHead } from './core/client-head';
 import { type RequestIds } from './core/request-id';
 import { type GatewayReply, replyOf } from './gateway-reply';
 import { InferenceExchange, type HintHeaders } from './inference.exchange';
 import { InferenceRun } from './inference.run';
+import { asksForWebSocket } from './kinds/core/websocket-handshake';
+import { OpenSockets } from './kinds/realtime/open-sockets';
+import { SocketRun } from './kinds/realtime/socket.run';
 import { headOf } from './request-head';
 import { onResponseOver } from './response-over';
 import { type HotRouteEntry } from './route-table';
@@ -29,6 +33,7 @@ export class DataPlaneServer {
   private readonly hints: HintHeaders;
   /** Requests the framework's router handed over; the rest of that lane it answered itself. */
   private readonly handedOver = new WeakSet<IncomingMessage>();
+  private readonly sockets = new OpenSockets();
 
   constructor(private readonly parts: DataPlaneParts) {
     this.hints = Object.freeze({
@@ -82,6 +87,51 @@ export class DataPlaneServer {
     return true;
   }
 
+  /** Whether a request is to become a WebSocket of ours. @param target path and query. */
+  wantsUpgrade(request: IncomingMessage, target: string): boolean {
+    const entry = this.parts.routes.get(pathOf(target));
+    if (entry?.facts.carries !== 'socket' || request.method !== 'GET') return false;
+    const head = headOf(request);
+    return head.header('host') !== undefined && asksForWebSocket(head);
+  }
+
+  /** Serves a request that {@link wantsUpgrade} said yes to; on either lane. */
+  upgrade(request: IncomingMessage, socket: Duplex, early: Buffer): void {
+    const url = request.url ?? '';
+    const path = pathOf(url);
+    const entry = this.parts.routes.get(path);
+    if (entry === undefined) {
+      socket.destroy();
+      return;
+    }
+    const { services, requestIds, interceptors } = this.parts;
+    const head = headOf(request);
+    const { facts } = entry;
+    const requestId = requestIds.of(head, facts.idPrefix);
+    const run = new SocketRun(services, {
+      request,
+      socket,
+      early,
+      head,
+      route: facts,
+      query: url.slice(path.length),
+      exchange: new InferenceExchange(requestId, 'GET', facts, head, this.hints),
+      interceptors: interceptors(),
+      sockets: this.sockets,
+    });
+    run.start(this.refusalBefore(head));
+  }
+
+  /** Ends realtime sessions in good order: the process drains. */
+  leaveSockets(): void {
+    this.sockets.leaveAll();
+  }
+
+  /** Ends them now. */
+  destroySockets(): void {
+    this.sockets.destroyAll();
+  }
+
   /** Whether the slow lane's run reports on this request itself. */
   reportsOn(request: IncomingMessage): boolean {
     return this.handedOver.has(request);
@@ -108,7 +158,7 @@ export class DataPlaneServer {
     request: IncomingMessage,
     response: ServerResponse,
   ): void {
-    const { services, requestIds, budget } = this.parts;
+    const { services, requestIds } = this.parts;
     const head = headOf(request);
     const requestId = requestIds.of(head, entry.facts.idPrefix);
     const method = request.method ?? '';
@@ -128,8 +178,12 @@ export class DataPlaneServer {
       exchange,
       interceptors: attached.length > 0 ? attached : this.parts.interceptors(),
     });
-    if (this.isOwn(head)) run.start(loop());
-    else run.start(budget.isSpent ? processFull() : undefined);
+    run.start(this.refusalBefore(head));
+  }
+
+  private refusalBefore(head: ClientHead): GatewayError | undefined {
+    if (this.isOwn(head)) return loop();
+    return this.parts.budget.isSpent ? processFull() : undefined;
   }
 
   private isOwn(head: ClientHead): boolean {

@@ -9,6 +9,7 @@ import {
 import { type Duplex } from 'node:stream';
 import { headOf } from './request-head';
 import { createTlsServer, type ServerTls } from './tls-server';
+import { takeUpgrades, type Upgrades } from './upgrade-requests';
 
 /** Settings of {@link createHardenedServer}. */
 export interface HardenedServerOptions {
@@ -16,6 +17,8 @@ export interface HardenedServerOptions {
   readonly answersExpectation?: (request: IncomingMessage) => boolean;
   /** Milliseconds for a complete request head. Default 10,000. */
   readonly headersTimeoutMs?: number;
+  /** Other protocols; without it every request is HTTP, whatever it offers. */
+  readonly upgrades?: Upgrades;
   /** Speak TLS; plain when left out. */
   readonly tls?: ServerTls | undefined;
 }
@@ -57,6 +60,16 @@ export function createHardenedServer(
     else listener(request, response);
   };
   server.on('request', serve);
+  const { upgrades } = options;
+  if (upgrades !== undefined) {
+    takeUpgrades(server, {
+      wants: (request) =>
+        isSound(request) && !hasTooManyHeaders(request) && upgrades.wants(request),
+      serve: (request, socket, early) => {
+        upgrades.serve(request, socket, early);
+      },
+    });
+  }
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     const sound = isSound(request) && !hasTooManyHeaders(request);
     if (sound && !headOf(request).expectsContinue) {

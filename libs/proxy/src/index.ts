@@ -11,6 +11,8 @@ export { HotRoute, HOT_ROUTE_METADATA } from './hot-route.decorator';
 export { RoutedWorkerInterceptor } from './routed-worker.interceptor';
 export { onResponseOver } from './response-over';
 export { createHardenedServer, type HardenedServerOptions } from './hardened-server';
+export { answerRaw } from './kinds/realtime/raw-answer';
+export { type Upgrades } from './upgrade-requests';
 export { headOf } from './request-head';
 export {
   replaceIdentity,

@@ -45,7 +45,9 @@ export function openIntake(
   if (route.carries === 'form') {
     return new FormIntake(head.header('content-type'), request, maxPayloadSize, idleMs, listener);
   }
-  const model = uploadModel(services, route, head, exchange);
+  // A body that is to be written into must be held.
+  const mayPass = services.pairs === undefined;
+  const model = mayPass ? uploadModel(services, route, head, exchange) : undefined;
   if (model !== undefined) {
     const upload = { model, bytes: head.contentLength, stallMs: streamStallTimeoutSecs * 1000 };
     return new UploadIntake(upload, request, listener);
