@@ -64,10 +64,7 @@ export class WorkerSelector implements OnModuleDestroy {
    * must know more than one leg before picking: call it once per attempt and leg, then {@link pick}.
    * @throws GatewayError `filter_failed`
    */
-  eligible(
-    pool: WorkerPoolView,
-    context: SelectionContext,
-  ): readonly WorkerView[] | Nobody {
+  eligible(pool: WorkerPoolView, context: SelectionContext): readonly WorkerView[] | Nobody {
     const available = pool.available();
     if (available.length === 0) {
       this.policies.policyFor(pool.model, context.leg).onNobody?.();

@@ -123,6 +123,11 @@ export const ERROR_CODES = {
     'warn',
     'Prefill/decode: the decode worker answered with another status than success.',
   ),
+  route_not_supported: entry(
+    501,
+    'info',
+    'Prefill/decode: no pair of workers can serve this route. Answered in plain text.',
+  ),
   prefill_bad_gateway: entry(502, 'warn', 'Prefill/decode: the prefill worker answered 502.'),
   decode_bad_gateway: entry(502, 'warn', 'Prefill/decode: the decode worker answered 502.'),
   prefill_request_failed: entry(

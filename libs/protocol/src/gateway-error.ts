@@ -8,6 +8,8 @@ export interface GatewayErrorOptions {
   readonly cause?: unknown;
   /** Seconds for a `Retry-After` header. */
   readonly retryAfterSecs?: number;
+  /** In place of the table's status; only for a code that passes on a worker's own. */
+  readonly status?: number;
 }
 
 /**
@@ -17,7 +19,7 @@ export interface GatewayErrorOptions {
 export class GatewayError extends Error {
   override readonly name = 'GatewayError';
   readonly code: ErrorCode;
-  /** HTTP status, from the table. */
+  /** HTTP status; the table's, unless the code passes on another. */
   readonly status: number;
   readonly level: ErrorLevel;
   readonly retryAfterSecs: number | undefined;
@@ -25,7 +27,7 @@ export class GatewayError extends Error {
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.status = ERROR_CODES[code].status;
+    this.status = options.status ?? ERROR_CODES[code].status;
     this.level = ERROR_CODES[code].level;
     this.retryAfterSecs = options.retryAfterSecs;
     Object.defineProperty(this, BRAND, { value: true });

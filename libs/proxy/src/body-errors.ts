@@ -1,3 +1,4 @@
+import { type ClientHead } from './core/client-head';
 import { GatewayError } from '@smg/protocol';
 import { type BodyFailure } from './body.reader';
 import { type OutgoingBody } from './kinds/outgoing-body';
@@ -21,7 +22,15 @@ export function bodyError(
   return bodyTooLarge(options);
 }
 
-export function bodyTooLarge({ maxPayloadSize }: ProxyOptions): GatewayError {
+function bodyTooLarge({ maxPayloadSize }: ProxyOptions): GatewayError {
   const message = `the body is larger than ${maxPayloadSize} bytes`;
   return new GatewayError('request_body_too_large', message);
+}
+
+/** The error of a body that says itself that it is too large. */
+export function declaredTooLarge(
+  { contentLength }: ClientHead,
+  options: ProxyOptions,
+): GatewayError | undefined {
+  return contentLength > options.maxPayloadSize ? bodyTooLarge(options) : undefined;
 }

@@ -28,7 +28,7 @@ export interface HintHeaders {
  * worked out when first asked for, and once.
  */
 export class InferenceExchange implements Exchange, SelectionContext {
-  readonly leg: SelectionLeg = 'regular';
+  leg: SelectionLeg = 'regular';
   readonly route: string;
   readonly endpoint: Endpoint;
   model = UNKNOWN_MODEL;

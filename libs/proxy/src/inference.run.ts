@@ -9,33 +9,37 @@ import {
   type WorkerPoolView,
   type WorkerView,
 } from '@smg/plugin-api';
-import { bodyError, bodyTooLarge } from './body-errors';
+import { type UpstreamRequest } from '@smg/upstream';
+import { bodyError, declaredTooLarge } from './body-errors';
 import { type BodyFailure } from './body.reader';
 import { ClientWriter, type WritableListener } from './client.writer';
 import { backoffMs } from './core/backoff';
 import { admissionRequestOf } from './admission-request';
 import { type RequestFacts } from './core/request-facts';
-import { FlatResponseHead } from './core/response-head';
-import { asGatewayError } from './gateway-reply';
+import { asGatewayError, type GatewayReply } from './gateway-reply';
 import { type EntryOwner, EntryPlace } from './entry.place';
 import { errorTypeOf } from './error-type';
 import { type InferenceExchange } from './inference.exchange';
 import { type AnswerRules, answerRulesOf } from './kinds/answer-rules';
 import { type Intake, type IntakeListener } from './kinds/intake';
 import { replyOfRoute } from './kinds/kind-replies';
-import { poolOf } from './kinds/labelled.pool';
 import { openIntake } from './kinds/open-intake';
 import { NO_BODY, type OutgoingBody } from './kinds/outgoing-body';
 import { refuseWithoutCredentials } from './kinds/realtime-credentials';
+import { eventReply, pairRun, targetOf, unsupported } from './pd/open-pair';
+import { type PairHost } from './pd/pair-host';
+import { type PairRun } from './pd/pair.run';
 import { DEFAULT_SELECTION_RETRY, type SelectionRetry } from './proxy.options';
 import { onResponseOver } from './response-over';
-import { type RouteCells } from './router.metrics';
+import { type BackendType, type RouteCells } from './router.metrics';
 import { requestTo } from './request-to';
 import { type RunParts } from './run.parts';
 import { type RoutableWorker, type RunServices } from './run.services';
 import { describeNobody, firstReady, shedAtDispatch, shedAtSelection } from './selection-answers';
+import { recordingOf } from './recording-of';
 import { takeShare, TenantShare } from './tenant.share';
-import { type AttemptOwner, UpstreamAttempt } from './upstream.attempt';
+import { type AttemptOwner, type RunningAttempt, UpstreamAttempt } from './upstream.attempt';
+import { stampAnswer, writeAnswer } from './write-answer';
 
 const ONE_ATTEMPT: SelectionRetry = Object.freeze({ ...DEFAULT_SELECTION_RETRY, maxAttempts: 1 });
 
@@ -44,7 +48,9 @@ const ONE_ATTEMPT: SelectionRetry = Object.freeze({ ...DEFAULT_SELECTION_RETRY, 
  * answer or error reaches the client. Whatever order aborts, errors and ends come in, the end of
  * the response finishes the run, once.
  */
-export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, WritableListener {
+export class InferenceRun
+  implements PairHost, AttemptOwner, IntakeListener, EntryOwner, WritableListener
+{
   readonly exchange: InferenceExchange;
   readonly writer: ClientWriter;
   readonly interceptors: readonly ResponseInterceptor[];
@@ -58,7 +64,10 @@ export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, W
   private body: OutgoingBody = NO_BODY;
   private pool: WorkerPoolView | undefined;
   private cells: RouteCells | undefined;
-  private attempt: UpstreamAttempt | undefined;
+  /** Undefined for a request that one worker serves. */
+  private pair: PairRun | undefined;
+  /** The one that runs. */
+  attempt: RunningAttempt | undefined;
   private intake: Intake | undefined;
   private backoff: NodeJS.Timeout | undefined;
   private passAuthorization = true;
@@ -67,6 +76,7 @@ export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, W
   private place: EntryPlace | undefined;
   private model: string | undefined;
   private rewritesModel = false;
+  private backend: BackendType = 'regular';
   private pathIndex = 0;
   private errorCode: ErrorCode | undefined;
   /** Code of a filter's refusal; a plug-in's, so not one of our table. */
@@ -108,7 +118,7 @@ export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, W
         return;
       }
     }
-    const error = refusal ?? this.authenticate() ?? this.checkDeclaredSize();
+    const error = refusal ?? this.authenticate() ?? declaredTooLarge(parts.head, services.options);
     if (error !== undefined) {
       this.reply(error, false);
       return;
@@ -164,10 +174,17 @@ export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, W
     this.body = body;
     this.writer.isUploading = body.unreadBytes > 0;
     exchange.learn(facts);
-    const pool = poolOf(services.directory, route, facts.model);
+    const target = targetOf(services, route, facts.model);
+    if (target === 'unsupported') {
+      this.answer(...unsupported(route, exchange.requestId), false);
+      return;
+    }
+    const { pool } = target;
+    this.backend = target.backend;
     const isKnown = pool !== undefined && pool.workers.length > 0;
     this.model = isKnown ? pool.model : undefined;
-    this.cells = services.metrics.cellsOf(this.model, exchange.endpoint, facts.wantsStream);
+    const { endpoint } = exchange;
+    this.cells = services.metrics.cellsOf(this.model, endpoint, facts.wantsStream, this.backend);
     this.cells.requests.inc();
     if (!isKnown) {
       const message = `No worker available for model '${facts.model}'`;
@@ -177,16 +194,9 @@ export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, W
     this.pool = pool;
     exchange.model = pool.model;
     this.rewritesModel = facts.namesModel && pool.model !== facts.model;
+    this.pair = pairRun(this, target, facts);
     this.rules = answerRulesOf(route, facts, pool.model);
-    // Only these answers have an id to be asked for by.
-    if (exchange.endpoint === 'responses') {
-      this.recording = services.recorder?.recordingOf({
-        endpoint: exchange.endpoint,
-        requestId: exchange.requestId,
-        authenticatedTenant: this.authenticatedTenant,
-        json: facts.json,
-      });
-    }
+    this.recording = recordingOf(services, exchange, facts, this.authenticatedTenant);
     if (services.admission === undefined) this.next();
     else this.admitted(services.admission, facts);
   }
@@ -195,6 +205,19 @@ export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, W
     // A body that is passed on may fail while a worker has half of it: the worker is not to blame.
     this.attempt?.clientGone();
     this.reply(bodyError(failure, this.services.options, this.body), false);
+  }
+
+  get isOver(): boolean {
+    return this.isFinished;
+  }
+
+  get bytes(): Buffer {
+    return this.body.sent({ model: undefined, dpRank: undefined }).body ?? Buffer.alloc(0);
+  }
+
+  requestTo(worker: RoutableWorker, body: Buffer): UpstreamRequest {
+    const { parts, pathIndex, passAuthorization } = this;
+    return requestTo(worker, { parts, pathIndex, passAuthorization, sent: { body } });
   }
 
   onWritable(): void {
@@ -249,17 +272,15 @@ export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, W
     });
   }
 
-  private checkDeclaredSize(): GatewayError | undefined {
-    const { options } = this.services;
-    const isTooLarge = this.parts.head.contentLength > options.maxPayloadSize;
-    return isTooLarge ? bodyTooLarge(options) : undefined;
-  }
-
   /** The next attempt: select, then dispatch. */
   private next(avoid?: WorkerView): void {
     this.exchange.attempt += 1;
     this.attempt = undefined;
     this.guarded(() => {
+      if (this.pair !== undefined) {
+        this.pair.next();
+        return;
+      }
       const worker = this.select(avoid);
       if (worker !== undefined) this.dispatch(worker);
     });
@@ -321,8 +342,9 @@ export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, W
       sent: isInfo ? undefined : this.body.sent({ model, dpRank: worker.dpRank }),
     });
     // Nothing may fail between these two: what is ended must have begun.
-    this.attempt = new UpstreamAttempt(this, worker);
-    this.attempt.start(request);
+    const attempt = new UpstreamAttempt(this, worker);
+    this.attempt = attempt;
+    attempt.start(request);
   }
 
   private refusalAtDispatch(worker: RoutableWorker): GatewayError | undefined {
@@ -347,15 +369,15 @@ export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, W
   }
 
   /** Schedules another attempt. @returns false when none is left. */
-  private again(settings: SelectionRetry, avoid: WorkerView | undefined): boolean {
+  again(settings: SelectionRetry, avoid?: WorkerView): boolean {
     if (this.isFinished) return true;
     if (!this.body.isRepeatable) return false;
     const { attempt, endpoint } = this.exchange;
     if (attempt >= settings.maxAttempts) {
-      if (settings.maxAttempts > 1) this.services.metrics.gaveUp(endpoint);
+      if (settings.maxAttempts > 1) this.services.metrics.gaveUp(endpoint, this.backend);
       return false;
     }
-    this.services.metrics.retried(endpoint);
+    this.services.metrics.retried(endpoint, this.backend);
     const delay = backoffMs(settings, attempt + 1, this.services.random());
     this.backoff = setTimeout(() => {
       this.next(avoid);
@@ -364,26 +386,25 @@ export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, W
   }
 
   /** Answers with an error the gateway made. @param isStamped a worker caused it. */
-  private reply(error: GatewayError, isStamped: boolean): void {
+  reply(error: GatewayError, isStamped: boolean): void {
+    const { route } = this.parts;
+    this.answer(error, replyOfRoute(route, error, this.exchange.requestId), isStamped);
+  }
+
+  replyEvent(error: GatewayError, status: number, event: string): void {
+    this.answer(error, eventReply(error, status, event, this.exchange.requestId), true);
+  }
+
+  private answer(error: GatewayError, reply: GatewayReply, isStamped: boolean): void {
     if (this.isFinished || this.writer.headSent) return;
     this.committed();
     this.errorCode = error.code;
-    if (error.level === 'error') this.logFault(error.message, error.cause);
-    if (!isStamped) this.exchange.routedWorker = undefined;
-    const { route, request, head: clientHead } = this.parts;
-    const { status, headers, body } = replyOfRoute(route, error, this.exchange.requestId);
-    const head = new FlatResponseHead(status, false, headers);
-    if (isStamped) {
-      this.services.metrics.minted(status, error.code);
-      this.stamp(head);
+    if (error.level === 'error') {
+      this.services.logFault(error.message, error.cause, this.exchange.requestId);
     }
-    const isUnread = clientHead.hasBody && !request.complete;
-    const closes = isUnread || error.code === 'connection_limit_reached';
-    head.headers.push('content-length', String(Buffer.byteLength(body)));
-    this.writer.head(status, head.headers, closes);
-    const mayStillSend = isUnread && error.code !== 'request_body_stalled';
-    if (mayStillSend && !clientHead.expectsContinue) this.writer.endAndLinger(body);
-    else this.writer.end(body);
+    if (!isStamped) this.exchange.routedWorker = undefined;
+    if (isStamped) stampAnswer(this, reply, error.code);
+    writeAnswer(this.parts, this.writer, reply, error.code);
     // Nothing is at work for it any more, however long its upload is still read.
     this.place?.leave();
   }
@@ -391,25 +412,8 @@ export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, W
   /** A filter cannot understand the request's headers: its own answer, before anything else. */
   private refuseRequest({ status, code, body }: RequestRefusal): void {
     this.refusedCode = code;
-    const { request, head } = this.parts;
     const headers = ['content-type', 'application/json', REQUEST_ID, this.exchange.requestId];
-    headers.push('content-length', String(Buffer.byteLength(body)));
-    this.writer.head(status, headers, head.hasBody && !request.complete);
-    if (head.hasBody && !head.expectsContinue) this.writer.endAndLinger(body);
-    else this.writer.end(body);
-  }
-
-  private stamp(head: FlatResponseHead): void {
-    try {
-      for (const interceptor of this.interceptors) interceptor.onHead(head, this.exchange);
-    } catch (error) {
-      // The error answer goes out without its stamp rather than not at all.
-      this.logFault('a response interceptor failed on an error answer', error);
-    }
-  }
-
-  private logFault(message: string, cause: unknown): void {
-    this.services.logFault(message, cause, this.exchange.requestId);
+    writeAnswer(this.parts, this.writer, { status, headers, body });
   }
 
   private readonly onClose = (): void => {
@@ -445,7 +449,7 @@ export class InferenceRun implements AttemptOwner, IntakeListener, EntryOwner, W
     const isCut = writer.truncated;
     const errorType = isCut ? 'backend_error' : errorTypeOf(status, this.errorCode);
     if (errorType !== undefined) {
-      services.metrics.failed(this.model, exchange.endpoint, errorType);
+      services.metrics.failed(this.model, exchange.endpoint, errorType, this.backend);
     }
     services.observer.finished({
       method: exchange.method,

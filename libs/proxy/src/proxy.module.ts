@@ -23,6 +23,8 @@ import { ConnectionBudget, openFileLimit } from './connection.budget';
 import { RequestIds } from './core/request-id';
 import { DataPlaneServer } from './data-plane.server';
 import { InferenceController } from './inference.controller';
+import { PAIR_SERVICES, pairServices } from './pd/pair.provider';
+import { type PairServices } from './pd/pair.services';
 import { PROXY_OPTIONS, type ProxyOptions } from './proxy.options';
 import { ResponseInterceptorChain } from './response-interceptor.chain';
 import { compileRoutes } from './route-table';
@@ -46,6 +48,7 @@ const runServices: FactoryProvider<RunServices> = {
     { token: ADMISSION, optional: true },
     { token: ANSWER_RECORDER, optional: true },
     { token: ENTRY_CONTROL, optional: true },
+    PAIR_SERVICES,
   ],
   useFactory: (
     options: ProxyOptions,
@@ -60,9 +63,10 @@ const runServices: FactoryProvider<RunServices> = {
       Admission | undefined,
       AnswerRecorder | undefined,
       EntryControl | undefined,
+      PairServices | undefined,
     ]
   ): RunServices => {
-    const [auth, observer, lifecycle, metrics, admission, recorder, entry] = rest;
+    const [auth, observer, lifecycle, metrics, admission, recorder, entry, pairs] = rest;
     const logger = new Logger('proxy');
     return Object.freeze({
       options,
@@ -73,6 +77,7 @@ const runServices: FactoryProvider<RunServices> = {
       admission,
       recorder,
       entry,
+      pairs,
       observer,
       lifecycle,
       metrics,
@@ -119,6 +124,7 @@ export class ProxyModule {
         SelectorBridge,
         ResponseInterceptorChain,
         ...RESPONSE_INTERCEPTOR.provide(RoutedWorkerInterceptor),
+        pairServices,
         runServices,
         dataPlane,
       ],

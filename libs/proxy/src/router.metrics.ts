@@ -22,7 +22,18 @@ export interface RouteCells {
 /** Models with series of their own; the rest share `other`. */
 const MAX_MODELS = 1024;
 const OTHER = 'other';
-const COMMON = ['http', 'regular', 'http'] as const;
+/** Who serves a request: one worker, or a pair. */
+export type BackendType = 'regular' | 'pd';
+
+const COMMON: Readonly<Record<BackendType, readonly [string, string, string]>> = {
+  regular: ['http', 'regular', 'http'],
+  pd: ['http', 'pd', 'http'],
+};
+/** Worker types of whom another attempt asks. */
+const TYPES: Readonly<Record<BackendType, readonly string[]>> = {
+  regular: ['regular'],
+  pd: ['prefill', 'decode'],
+};
 const COMMON_LABELS = ['router_type', 'backend_type', 'connection_mode', 'model', 'endpoint'];
 
 /** The `smg_router_*` and `smg_worker_*` series of the data plane. */
@@ -96,22 +107,32 @@ export class RouterMetrics {
   }
 
   /** @param model canonical id of a registered model; undefined when none was resolved. */
-  cellsOf(model: string | undefined, endpoint: Endpoint, streaming: boolean): RouteCells {
+  cellsOf(
+    model: string | undefined,
+    endpoint: Endpoint,
+    streaming: boolean,
+    backend: BackendType = 'regular',
+  ): RouteCells {
     const label = this.labelOf(model);
-    const key = `${label}\0${endpoint}\0${streaming ? '1' : '0'}`;
+    const key = `${label}\0${endpoint}\0${streaming ? '1' : '0'}${backend}`;
     let cells = this.cells.get(key);
     if (cells === undefined) {
       cells = {
-        requests: this.requests.cell(...COMMON, label, endpoint, String(streaming)),
-        duration: this.durations.cell(...COMMON, label, endpoint),
+        requests: this.requests.cell(...COMMON[backend], label, endpoint, String(streaming)),
+        duration: this.durations.cell(...COMMON[backend], label, endpoint),
       };
       this.cells.set(key, cells);
     }
     return cells;
   }
 
-  failed(model: string | undefined, endpoint: Endpoint, type: RouterErrorType): void {
-    this.errors.cell(...COMMON, this.labelOf(model), endpoint, type).inc();
+  failed(
+    model: string | undefined,
+    endpoint: Endpoint,
+    type: RouterErrorType,
+    backend: BackendType = 'regular',
+  ): void {
+    this.errors.cell(...COMMON[backend], this.labelOf(model), endpoint, type).inc();
   }
 
   /** A worker's own answer. */
@@ -133,12 +154,12 @@ export class RouterMetrics {
     this.sendRetries.cell('http').inc();
   }
 
-  retried(endpoint: Endpoint): void {
-    this.retries.cell('regular', endpoint).inc();
+  retried(endpoint: Endpoint, backend: BackendType = 'regular'): void {
+    for (const type of TYPES[backend]) this.retries.cell(type, endpoint).inc();
   }
 
-  gaveUp(endpoint: Endpoint): void {
-    this.exhausted.cell('regular', endpoint).inc();
+  gaveUp(endpoint: Endpoint, backend: BackendType = 'regular'): void {
+    for (const type of TYPES[backend]) this.exhausted.cell(type, endpoint).inc();
   }
 
   workerFailed(worker: WorkerView, type: RouterErrorType): void {

@@ -245,6 +245,9 @@ export class Bench {
         refusesRequests: false,
         refusalOf: () => undefined,
         select: (view, _context, avoid) => given.select?.(view) ?? this.roundRobin(view, avoid),
+        eligible: (view) => view.available(),
+        pick: (view, eligible, _context, avoid) =>
+          this.roundRobin({ ...view, available: () => eligible }, avoid),
         leastBusy: (view) => this.roundRobin(view, undefined),
         readsBody: () => false,
       },
