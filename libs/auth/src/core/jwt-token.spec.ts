@@ -36,6 +36,16 @@ describe('reading a token', () => {
     ['no signature', token({ alg: 'RS256', kid: 'k' }, {}, ''), 'jwt_malformed'],
     ['padding', `${token({ alg: 'RS256', kid: 'k' })}=`, 'jwt_malformed'],
     ['other alphabet', token({ alg: 'RS256', kid: 'k' }, {}, 'a+/b'), 'jwt_malformed'],
+    [
+      'bits left over that are not zero',
+      token({ alg: 'RS256', kid: 'k' }, {}, 'c2l'),
+      'jwt_malformed',
+    ],
+    [
+      'a last character of its own',
+      token({ alg: 'RS256', kid: 'k' }, {}, 'c2lnA'),
+      'jwt_malformed',
+    ],
     ['nothing but dots', '..', 'jwt_malformed'],
     ['too much', `a.${'b'.repeat(16_384)}.c`, 'jwt_too_long'],
   ])('%s', (_name, text, refusal) => {

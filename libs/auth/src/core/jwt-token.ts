@@ -36,8 +36,11 @@ export const isAlgorithm = (value: unknown): value is Algorithm =>
 /** Three dot-separated parts: judged as a token and as nothing else. */
 export const isToken: (text: string) => boolean = looksLikeToken;
 
-/** Strict base64url without padding: Node's decoder skips what it does not know. */
-const PART = /^[A-Za-z0-9_-]+$/;
+/**
+ * Strict base64url without padding: Node's decoder skips what it does not know, and bits that are left
+ * over. They are zero here, so that a token has one spelling.
+ */
+const PART = /^(?:[\w-]{4})*(?:[\w-]{4}|[\w-]{2}[AEIMQUYcgkosw048]|[\w-][AQgw])$/;
 
 function readObject(part: string): Claims | undefined {
   try {
