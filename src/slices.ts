@@ -1,7 +1,7 @@
 import { type AdmissionOptions, type EntryOptions } from '@smg/admission';
 import { type AuditOptions } from '@smg/audit';
 import { type AuthOptions } from '@smg/auth';
-import { type GatewayConfig } from '@smg/config';
+import { legEndpoints, type GatewayConfig } from '@smg/config';
 import { type HistoryOptions } from '@smg/history';
 import { type GatewayLog, type ObservabilityOptions } from '@smg/observability';
 import { NO_LOADS, type PolicyOptions } from '@smg/policy';
@@ -17,10 +17,11 @@ export function registrySlice(
   config: GatewayConfig,
   sharedKey: string | undefined,
 ): RegistryOptions {
-  const { workers, health, retry, breaker, requests, routing } = config;
+  const { workers, health, retry, breaker, requests, routing, pd } = config;
   return {
     ...DEFAULT_REGISTRY_OPTIONS,
-    startupWorkers: workers.urls.map((url) => ({ url, workerType: 'regular' })),
+    startupWorkers: startupWorkers(config),
+    isPrefillDecode: pd.enabled && !routing.enableIgw,
     apiKey: sharedKey,
     runtime: workers.backend === 'auto' ? undefined : workers.backend,
     startupTimeoutSecs: workers.startupTimeoutSecs,
@@ -60,6 +61,23 @@ export function registrySlice(
   };
 }
 
+function startupWorkers({ workers, pd }: GatewayConfig): RegistryOptions['startupWorkers'] {
+  return [
+    ...workers.urls.map((url) => ({ url, workerType: 'regular' as const })),
+    ...legEndpoints(pd.prefill).map((leg) => ({ ...leg, workerType: 'prefill' as const })),
+    ...pd.decode.map((url) => ({ url, workerType: 'decode' as const })),
+  ];
+}
+
+/** With IGW pairs stand beside regular workers. */
+function pairs({ pd, routing }: GatewayConfig): ProxyOptions['pd'] {
+  if (!pd.enabled && !routing.enableIgw) return undefined;
+  return {
+    mode: routing.enableIgw ? 'beside' : 'only',
+    minimumTokens: routing.dpMinimumTokens,
+  };
+}
+
 /** Policies that choose by load reports; others that want one get the polling started. */
 const BY_REPORTS: ReadonlySet<string | undefined> = new Set(['least_load', 'power_of_two']);
 /** KV use of `--worker-overload-protection` alone. Source: SMG contract 1.2. */
@@ -74,7 +92,7 @@ function loadOptions(routing: GatewayConfig['routing']): RegistryOptions['loads'
   const policies = [routing.policy, routing.prefillPolicy, routing.decodePolicy];
   return {
     intervalSecs: routing.loadMonitorIntervalSecs,
-    isWanted: policies.some((policy) => BY_REPORTS.has(policy)),
+    isWanted: routing.dpMinimumTokens || policies.some((policy) => BY_REPORTS.has(policy)),
     engineMetrics: routing.engineMetrics,
     ...(overloadProtection || hasLimits ? { overload } : {}),
   };
@@ -222,11 +240,15 @@ export function observabilitySlice(
   };
 }
 
-export function proxySlice({ requests, retry, routing }: GatewayConfig): ProxyOptions {
+export function proxySlice(config: GatewayConfig): ProxyOptions {
+  const { requests, retry, routing } = config;
   return {
+    pd: pairs(config),
     maxPayloadSize: requests.maxPayloadSize,
     bodyIdleTimeoutSecs: requests.bodyIdleTimeoutSecs,
     streamStallTimeoutSecs: requests.streamBodyStallTimeoutSecs,
+    streamRequestBodiesOver: requests.streamRequestBodiesOver,
+    realtimeIdleTimeoutSecs: requests.realtimeIdleTimeoutSecs,
     requestIdHeaders: requests.requestIdHeaders,
     routingKeyHeaders: routing.routingKeyHeaders,
     stickyKeys: routing.routingKeyOverride,

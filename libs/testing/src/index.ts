@@ -1,6 +1,7 @@
 export { MockEngine, type RequestHook } from './mock-engine/mock-engine';
 export { type EngineKind, type MockEngineOptions } from './mock-engine/mock-engine.options';
 export { type Behaviour, type Chunk, type Cut, type CutKind } from './mock-engine/behaviour';
+export { MockWebSocket, webSocketFrame, type ReceivedFrame } from './mock-engine/mock-web-socket';
 export { RecordedRequest } from './mock-engine/recorded-request';
 export { EngineCounters } from './mock-engine/engine-counters';
 export {

@@ -1,6 +1,8 @@
 import { parseUrl } from '@smg/protocol';
 import { type GatewayConfig } from './gateway-config';
+import { legEndpoints } from './leg-endpoints';
 import { BUILT_IN_POLICIES } from './options/routing.options';
+import { checkPrefillDecode } from './pd-checks';
 
 export interface CrossCheckOptions {
   /** Policies of plug-ins may be named: they are looked up when the plug-ins are loaded. */
@@ -22,18 +24,28 @@ export function crossCheck(
     ...checkKeys(config, label),
     ...checkPairs(config, label),
     ...checkQueue(config, label),
+    ...checkUploads(config, label),
+    ...checkPrefillDecode(config, label),
     ...checkRl(config, label),
     ...checkHistory(config, label),
   ];
 }
 
+function checkUploads({ requests }: GatewayConfig, label: Label): readonly string[] {
+  const { streamRequestBodiesOver: over, maxPayloadSize: most } = requests;
+  return over > 0 && over >= most
+    ? [`${label('stream-request-bodies-over')}: ${over} is not below --max-payload-size (${most})`]
+    : [];
+}
+
 type Label = (flag: string) => string;
 
 function checkPolicy(
-  { routing, workers }: GatewayConfig,
+  config: GatewayConfig,
   label: Label,
   { pluginPolicies }: CrossCheckOptions,
 ): readonly string[] {
+  const { routing } = config;
   const builtIn = (BUILT_IN_POLICIES as readonly string[]).includes(routing.policy);
   if (!builtIn && !pluginPolicies) {
     return [
@@ -42,7 +54,7 @@ function checkPolicy(
   }
   return [
     ...checkEviction(routing, label),
-    ...checkPowerOfTwo(routing, workers, label),
+    ...checkPowerOfTwo(routing, config, label),
     ...(routing.cacheIndex === 'hash' && routing.cacheBoundaries.length === 0
       ? [`${label('cache-index')}: hash needs --cache-boundaries`]
       : []),
@@ -61,15 +73,16 @@ function checkEviction(routing: Routing, label: Label): readonly string[] {
 /** Two picks need two workers; with IGW they may come later. */
 function checkPowerOfTwo(
   routing: Routing,
-  workers: GatewayConfig['workers'],
+  { workers, pd }: GatewayConfig,
   label: Label,
 ): readonly string[] {
   if (routing.enableIgw) return [];
-  // Workers of a leg cannot be named on the command line yet.
+  const fillers = legEndpoints(pd.prefill).length;
+  const decoders = pd.decode.length;
   const checks: [flag: string, policy: string | undefined, urls: string, count: number][] = [
-    ['policy', routing.policy, 'worker-urls', workers.urls.length],
-    ['prefill-policy', routing.prefillPolicy, 'prefill', 0],
-    ['decode-policy', routing.decodePolicy, 'decode', 0],
+    ['policy', routing.policy, 'worker-urls', workers.urls.length + fillers + decoders],
+    ['prefill-policy', routing.prefillPolicy, 'prefill', fillers],
+    ['decode-policy', routing.decodePolicy, 'decode', decoders],
   ];
   return checks
     .filter(([, policy, , count]) => policy === 'power_of_two' && count < 2)

@@ -10,6 +10,7 @@ import {
   type MockEngineOptions,
   type ResolvedOptions,
 } from './mock-engine.options';
+import { acceptWebSocket, MockWebSocket } from './mock-web-socket';
 import { readBody } from './read-body';
 import { RecordedRequest } from './recorded-request';
 import { type RouteContext, type RouteTable } from './route-table';
@@ -40,6 +41,10 @@ export class MockEngine {
   readonly state: EngineState;
   /** Oldest first, at most `keepRequests`. */
   readonly requests: RecordedRequest[] = [];
+  /** Realtime sessions, oldest first. */
+  readonly webSockets: MockWebSocket[] = [];
+  /** What it says in place of the right `Sec-WebSocket-Accept`. */
+  falseAccept: string | undefined;
   private readonly script = new BehaviourScript();
   private readonly hooks = new Set<RequestHook>();
   private readonly table: RouteTable;
@@ -67,6 +72,9 @@ export class MockEngine {
     (server as { keepAliveTimeoutBuffer?: number }).keepAliveTimeoutBuffer = 0;
     server.on('connection', (socket) => {
       this.accept(socket);
+    });
+    server.on('upgrade', (incoming: IncomingMessage, socket: Socket, early: Buffer) => {
+      void this.upgrade(incoming, socket, early);
     });
     server.on('clientError', (_error, socket) => {
       socket.destroy();
@@ -209,6 +217,37 @@ export class MockEngine {
       if (answer.headSent) incoming.socket.resetAndDestroy();
       else await answer.json(500, engineError(this.options.kind, 500, String(error)));
     }
+  }
+
+  private async upgrade(incoming: IncomingMessage, socket: Socket, early: Buffer): Promise<void> {
+    const request = new RecordedRequest(incoming);
+    this.remember(request);
+    this.counters.started(request);
+    const gone = new AbortController();
+    socket.once('close', () => {
+      gone.abort();
+      this.counters.ended(request);
+    });
+    const behaviour = this.script.takeForRequest(request);
+    await sleep(behaviour?.delayMs ?? 0, gone.signal);
+    if (behaviour?.cut !== undefined) {
+      if (behaviour.cut.how === 'reset') socket.resetAndDestroy();
+      else if (behaviour.cut.how === 'fin') socket.end();
+      return;
+    }
+    const isAsleep = this.state.isAsleep;
+    if (request.route !== '/v1/realtime' || behaviour?.status !== undefined || isAsleep) {
+      const status = behaviour?.status ?? (isAsleep ? 503 : 404);
+      request.status = status;
+      const body = JSON.stringify(behaviour?.body ?? engineError(this.options.kind, status, 'no'));
+      socket.end(
+        `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      );
+      return;
+    }
+    request.status = 101;
+    socket.write(acceptWebSocket(request, this.falseAccept));
+    this.webSockets.push(new MockWebSocket(request, socket, early));
   }
 
   private async respond(

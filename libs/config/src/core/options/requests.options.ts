@@ -54,9 +54,14 @@ export const REQUEST_OPTIONS = [
     ours: true,
     doc: 'Serve inference routes beside the Nest router; `off` sends them through it.',
   }),
-  unavailable('stream-request-bodies-over', one(usize()), {
+  option('requests.streamRequestBodiesOver', 'stream-request-bodies-over', one(usize()), {
     default: 0,
-    doc: 'Bytes from which a body is streamed instead of buffered; 0 is off; below --max-payload-size.',
+    doc: 'Bytes above which a body may pass through unread instead of being held; 0 is off; below --max-payload-size.',
+  }),
+  option('requests.realtimeIdleTimeoutSecs', 'realtime-idle-timeout-secs', one(seconds()), {
+    default: 600,
+    ours: true,
+    doc: 'Time without a byte either way after which a realtime socket is closed; 0 disables it.',
   }),
   unavailable('storage-context-headers', list(headerPair), {
     default: [],

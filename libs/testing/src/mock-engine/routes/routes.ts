@@ -1,9 +1,11 @@
 import { type EngineKind } from '../mock-engine.options';
 import { RouteTable } from '../route-table';
+import { addAudio } from './audio.routes';
 import { addChat } from './chat.routes';
 import { addSglangGenerate, addVllmGenerate } from './generate.routes';
 import { addMessages } from './messages.routes';
 import { addPooling } from './pooling.routes';
+import { addRealtime } from './realtime.routes';
 import { addResponses } from './responses.routes';
 import { addSglangControl } from './sglang-control.routes';
 import { addSglangInfo } from './sglang-info.routes';
@@ -16,6 +18,8 @@ export function routesOf(kind: EngineKind): RouteTable {
   addMessages(table);
   addResponses(table);
   addPooling(table);
+  addAudio(table);
+  addRealtime(table);
   if (kind === 'vllm') {
     addVllmGenerate(table);
     addVllm(table);
