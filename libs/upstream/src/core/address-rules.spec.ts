@@ -75,6 +75,13 @@ describe('allowed networks', () => {
     ['10.1.2.3', ['::ffff:10.0.0.0/104'], false],
     ['64:ff9b::10.1.2.3', ['10.0.0.0/8'], false],
     ['64:ff9b::10.1.2.3', ['64:ff9b::/96'], false],
+    // Anybody may own these, whatever IPv4 address is written into them.
+    ['2001:db8::5efe:10.1.2.3', ['10.0.0.0/8'], true],
+    ['2002:a01:203::1', ['10.0.0.0/8'], true],
+    ['2001::f5fe:fdfc', ['10.0.0.0/8'], true],
+    ['64:ff9b:1:a01:2:300:808:808', ['10.0.0.0/8'], true],
+    ['::ffff:0:10.1.2.3', ['10.0.0.0/8'], true],
+    ['2001:db8::5efe:10.1.2.3', ['10.0.0.0/8', '2001:db8::/32'], false],
     ['fd00::1%eth0', ['fd00::/8'], false],
     ['2001:db8::1', ['fd00::/8'], true],
     // IPv6 networks say nothing of IPv4.

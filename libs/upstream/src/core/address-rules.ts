@@ -1,6 +1,6 @@
 import { isIP, isIPv6 } from 'node:net';
 import { BUILTIN_DENIALS } from './builtin-denials';
-import { embeddedIPv4, withoutZone } from './ipv6';
+import { certainIPv4, embeddedIPv4, withoutZone } from './ipv6';
 import { NetworkSet, parseNetwork, type Network } from './network-set';
 
 /** A built-in denial, and what the allow list takes out of it. */
@@ -18,8 +18,8 @@ interface Denial {
  *    smaller one) has the address: `0.0.0.0/0` opens no metadata service, `169.254.169.254/32` does;
  * 3. with allowed networks, everything outside them is refused, loopback included.
  *
- * An IPv6 address that carries an IPv4 address is judged by what it carries as well: either one may
- * refuse, either one may be allowed.
+ * An IPv6 address that may carry an IPv4 address is judged by what it carries as well: either one may
+ * refuse. The one inside is only allowed for it where that is certain to be where a packet ends up.
  */
 export class AddressRules {
   private readonly denied: NetworkSet;
@@ -49,10 +49,13 @@ export class AddressRules {
       const why = this.denialOf(form);
       if (why !== undefined) return `${form === plain ? 'it' : `${form} inside it`} ${why}`;
     }
+    return this.isAllowed(plain) ? undefined : 'it is in no network of --worker-allow-cidr';
+  }
+
+  private isAllowed(address: string): boolean {
     const { allowed } = this;
-    return allowed === undefined || forms.some((form) => allowed.has(form))
-      ? undefined
-      : 'it is in no network of --worker-allow-cidr';
+    if (allowed === undefined || allowed.has(address)) return true;
+    return isIPv6(address) && certainIPv4(address).some((inner) => allowed.has(inner));
   }
 
   private denialOf(address: string): string | undefined {

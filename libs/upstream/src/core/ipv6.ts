@@ -51,10 +51,16 @@ class Groups {
   }
 }
 
+type Embedding = (g: Groups) => readonly string[];
+
+// RFC 4291: IPv4-mapped. The kernel sends IPv4.
+const mapped: Embedding = (g) => (g.areZero(0, 5) && g.at(5) === 0xffff ? [g.ipv4At(12)] : []);
+// RFC 6052: NAT64 under the well-known prefix.
+const wellKnownNat64: Embedding = (g) => (isNat64(g) && g.areZero(2, 6) ? [g.ipv4At(12)] : []);
+
 /** Ways to carry an IPv4 address inside an IPv6 address: what it looks like, and the bytes meant. */
-const EMBEDDINGS: readonly ((g: Groups) => readonly string[])[] = [
-  // RFC 4291: IPv4-mapped. The kernel sends IPv4.
-  (g) => (g.areZero(0, 5) && g.at(5) === 0xffff ? [g.ipv4At(12)] : []),
+const EMBEDDINGS: readonly Embedding[] = [
+  mapped,
   // RFC 4291: IPv4-compatible, deprecated. `::` and `::1` are addresses of their own.
   (g) => (g.areZero(0, 6) && (g.at(6) !== 0 || g.at(7) > 1) ? [g.ipv4At(12)] : []),
   // RFC 2765: IPv4-translated.
@@ -66,8 +72,7 @@ const EMBEDDINGS: readonly ((g: Groups) => readonly string[])[] = [
     g.at(0) === 0x2001 && g.at(1) === 0
       ? [new Groups([g.at(6) ^ 0xffff, g.at(7) ^ 0xffff]).ipv4At(0)]
       : [],
-  // RFC 6052: NAT64 under the well-known prefix.
-  (g) => (isNat64(g) && g.areZero(2, 6) ? [g.ipv4At(12)] : []),
+  wellKnownNat64,
   // RFC 8215: NAT64 under the prefix for local use. How long the prefix is in fact is not known, so
   // that every layout of RFC 6052 is read; one that gives 0.x.x.x is not meant.
   (g) =>
@@ -90,8 +95,17 @@ export function embeddedIPv4(address: string): readonly string[] {
   return EMBEDDINGS.flatMap((read) => read(groups));
 }
 
+/**
+ * The IPv4 address a packet to this IPv6 address ends up at, and nowhere else. The other embeddings lie
+ * under prefixes anybody may own, or leave open which bytes are meant: those may not vouch for it.
+ * @param address valid, without brackets and zone.
+ */
+export function certainIPv4(address: string): readonly string[] {
+  const groups = new Groups(groupsOf(address));
+  return [...mapped(groups), ...wellKnownNat64(groups)];
+}
+
 /** The IPv4 address an IPv4-mapped IPv6 address is another spelling of. */
 export function mappedIPv4(address: string): string | undefined {
-  const groups = new Groups(groupsOf(address));
-  return EMBEDDINGS[0]?.(groups)[0];
+  return mapped(new Groups(groupsOf(address)))[0];
 }
