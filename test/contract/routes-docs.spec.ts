@@ -10,7 +10,7 @@ const PAGE = 'docs/reference/routes.md';
 /** Routes of the page by plane: `data POST /generate`. */
 function documented(): string[] {
   const page = textOf(PAGE);
-  const [, inference = '', information = '', probes = '', control = '', rl = ''] =
+  const [, inference = '', information = '', probes = '', control = '', rl = '', history = ''] =
     page.split(/^## /m);
   const rows = (section: string): string[] =>
     section.split('\n').filter((line) => line.startsWith('| `'));
@@ -24,6 +24,7 @@ function documented(): string[] {
     ...rows(inference).flatMap((row) => routes(`| POST ${first(row)}`, 'data')),
     ...[...rows(information), ...rows(probes)].flatMap((row) => routes(row, 'public')),
     ...[...rows(control), ...rows(rl)].flatMap((row) => routes(row, 'control')),
+    ...rows(history).flatMap((row) => routes(row, 'data')),
   ].sort();
 }
 

@@ -47,17 +47,31 @@ describe('the examples of the OpenAPI document', () => {
     gateway = await startGateway({ rl: { enabled: true } }, { engines });
     document = (await send(`${gateway.url}/openapi.json`)).json;
     const { workers } = (await send(`${gateway.url}/workers`)).json;
-    ids = { uuid: workers[0].id, url: workers[1].url };
+    const post = async (path: string, body: object): Promise<Json> =>
+      (await send(gateway.url + path, { body })).json;
+    const items = [{ type: 'message', role: 'user', content: 'hi' }];
+    const conversation = await post('/v1/conversations', { items });
+    const path = `/v1/conversations/${String(conversation['id'])}/items`;
+    ids = {
+      uuid: workers[0].id,
+      url: workers[1].url,
+      response: (await post('/v1/responses', { model: 'mock-model', input: 'hi' }))['id'],
+      conversation: conversation['id'],
+      item: (await send(gateway.url + path)).json['first_id'],
+    };
   });
   afterAll(async () => {
     await gateway.close();
     for (const engine of engines) await engine.stop();
   });
 
-  /** A worker that exists, in the place of the one of the example. */
-  const valueOf = (parameter: Json): string => {
+  /** What exists, in the place of what stands in the example. */
+  const valueOf = (path: string, parameter: Json): string => {
     const { name, schema } = parameter as { name: string; schema: Json };
+    if (name === 'item_id') return ids['item'] ?? '';
     if (name !== 'id') return String(schema['example']);
+    if (path.startsWith('/v1/responses')) return ids['response'] ?? '';
+    if (path.startsWith('/v1/conversations')) return ids['conversation'] ?? '';
     return (schema['format'] === 'uuid' ? ids['uuid'] : ids['url']) ?? '';
   };
 
@@ -68,11 +82,11 @@ describe('the examples of the OpenAPI document', () => {
       if (parameter['in'] === 'path') {
         target = target.replace(
           `{${String(parameter['name'])}}`,
-          encodeURIComponent(valueOf(parameter)),
+          encodeURIComponent(valueOf(path, parameter)),
         );
       }
       if (parameter['in'] === 'query' && parameter['required'] === true) {
-        query.set(parameter['name'], valueOf(parameter));
+        query.set(parameter['name'], valueOf(path, parameter));
       }
     }
     const url = `${gateway.url}${target}${query.size > 0 ? `?${query.toString()}` : ''}`;
@@ -91,7 +105,11 @@ describe('the examples of the OpenAPI document', () => {
 
   it('work when pasted: each gets a success that is documented', async () => {
     const found: string[] = [];
-    const order = (it: Try): number => (it.method === 'DELETE' ? 2 : it.body === undefined ? 0 : 1);
+    const order = ({ method, path, body }: Try): number => {
+      if (method !== 'DELETE') return body === undefined ? 0 : 1;
+      // What is inside goes first.
+      return 100 - path.split('/').length;
+    };
     const tries = triesOf(document).sort((one, other) => order(one) - order(other));
     for (const it of tries) {
       if (!it.path.startsWith('/v1/rl')) await wakeEngines();
@@ -103,7 +121,7 @@ describe('the examples of the OpenAPI document', () => {
     expect(tries.length).toBeGreaterThan(40);
   }, 60_000);
 
-  it('fail as documented where there is no such worker', async () => {
+  it('fail as documented where there is no such worker or entry', async () => {
     const found: string[] = [];
     for (const it of triesOf(document)) {
       if (!it.path.includes('{id}')) continue;

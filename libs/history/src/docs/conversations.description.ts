@@ -31,6 +31,9 @@ const ITEM_ID = ApiParam({
   description: 'Id of the item.',
 });
 
+const METADATA = { topic: 'demo' };
+const ITEMS = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] }];
+
 const refusal = (status: number, description: string, error: unknown): ApiResponseOptions => ({
   status,
   description,
@@ -67,7 +70,11 @@ export const CONVERSATIONS_DESCRIPTION: RouteDescriptions<Route> = {
   methods: {
     create: [
       ApiOperation({ summary: 'Begin a conversation' }),
-      ApiBody({ type: ConversationCreateDto, required: false }),
+      ApiBody({
+        type: ConversationCreateDto,
+        required: false,
+        examples: { plain: { value: {} }, full: { value: { metadata: METADATA, items: ITEMS } } },
+      }),
       CONVERSATION,
       BAD,
       ...FAILED,
@@ -76,7 +83,10 @@ export const CONVERSATIONS_DESCRIPTION: RouteDescriptions<Route> = {
     update: [
       ApiOperation({ summary: 'Merge metadata into a conversation' }),
       ID,
-      ApiBody({ type: ConversationUpdateDto }),
+      ApiBody({
+        type: ConversationUpdateDto,
+        examples: { merge: { value: { metadata: { topic: 'another', old: null } } } },
+      }),
       CONVERSATION,
       BAD,
       MISSING,
@@ -124,7 +134,7 @@ export const CONVERSATIONS_DESCRIPTION: RouteDescriptions<Route> = {
         description: 'All of them, or none.',
       }),
       ID,
-      ApiBody({ type: ItemsAddDto }),
+      ApiBody({ type: ItemsAddDto, examples: { message: { value: { items: ITEMS } } } }),
       ApiResponse({ status: 200, type: ItemListModel, description: 'What was added.' }),
       BAD_ITEMS,
       MISSING,

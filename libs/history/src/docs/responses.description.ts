@@ -52,6 +52,7 @@ export const CANCEL_DESCRIPTION: RouteDescriptions<'cancel'> = {
       }),
       ID,
       ApiResponse({ status: 200, description: "The engine's answer.", schema: RESPONSE }),
+      ApiResponse({ status: 404, description: 'No engine works on it.', schema: RESPONSE }),
       ...refusals('no_workers', 'no_worker_response'),
     ],
   },
