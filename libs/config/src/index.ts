@@ -9,6 +9,7 @@ export { type BuildOptions } from './core/build-config';
 export { ConfigError } from './core/config-error';
 export { type GatewayConfig, type PartialGatewayConfig } from './core/gateway-config';
 export { type ModelAlias, type TenantApiKey } from './core/kinds/pairs';
+export { legEndpoints, type LegEndpoint } from './core/leg-endpoints';
 export { printConfig } from './core/print-config';
 export { renderConfigurationDocs } from './core/render-docs';
 export { renderHelp } from './core/render-help';

@@ -1,3 +1,4 @@
+import { legEndpoints } from './core/leg-endpoints';
 import { parseCommandLine, type CommandLine } from './parse-command-line';
 
 const VERSIONS = { short: 'smg 1.2.3', verbose: 'smg 1.2.3 (node, commit)' };
@@ -89,11 +90,41 @@ describe('command line: forms', () => {
     expect(warnings).toEqual(['--port is given 2 times; the last value counts']);
   });
 
+  it('keeps bootstrap ports with their flag', () => {
+    const argv = ['--prefill', 'http://p', '8998', '--prefill', 'http://q', 'none'];
+    const decode = ['--decode', 'http://d', '--decode=http://d2'];
+    const parsed = launch([...argv, ...decode, '--pd-disaggregation']);
+    expect(parsed).toMatchObject({
+      kind: 'run',
+      config: {
+        pd: {
+          enabled: true,
+          prefill: ['http://p', '8998', 'http://q', 'none'],
+          decode: ['http://d', 'http://d2'],
+        },
+      },
+    });
+    expect(legEndpoints(['http://p', '8998', 'http://q', 'NONE', 'http://r'])).toEqual([
+      { url: 'http://p', bootstrapPort: 8998 },
+      { url: 'http://q', bootstrapPort: undefined },
+      { url: 'http://r', bootstrapPort: undefined },
+    ]);
+  });
+
   it.each([
-    [['--prefill', 'http://p', '8998', '--prefill', 'http://q', 'none', '--encode', 'http://e']],
-    [['--prefill', 'http://p', '--decode', 'http://d', '--decode=http://d2']],
-  ])('keeps bootstrap ports with their flag: %j', (argv) => {
-    for (const line of errors(argv)) expect(line).toMatch(/^error: --\w+: not available in this /);
+    [['--prefill', 'http://p'], '--prefill: needs --pd-disaggregation or --enable-igw'],
+    [['--decode', 'http://p'], '--decode: needs --pd-disaggregation or --enable-igw'],
+    [['--prefill', '8998', '--pd-disaggregation'], 'entry 1 is a bootstrap port that follows'],
+    [['--prefill', 'http://p', '1', '2', '--pd-disaggregation'], 'entry 3 is a bootstrap port'],
+    [['--decode', 'grpc://p', '--pd-disaggregation'], 'grpc:// is not available'],
+    [['--dp-minimum-tokens-scheduler'], 'needs --pd-disaggregation or --enable-igw'],
+    [
+      ['--pd-disaggregation', '--prefill-policy', 'power_of_two', '--prefill', 'http://p', '1'],
+      'power_of_two needs at least 2 --prefill or --enable-igw, got 1',
+    ],
+    [['--encode', 'http://e'], 'not available in this'],
+  ])('refuses %j', (argv, problem) => {
+    expect(errors(argv).join('\n')).toContain(problem);
   });
 
   it('reports all problems of a line together', () => {

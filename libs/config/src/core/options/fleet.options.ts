@@ -36,15 +36,15 @@ const modelIdSource = text({
 
 /** Prefill/decode disaggregation. */
 export const PD_OPTIONS = [
-  unavailable('pd-disaggregation', flag, {
+  option('pd.enabled', 'pd-disaggregation', flag, {
     default: false,
     doc: 'Send prefill and decode to different engines.',
   }),
-  unavailable('prefill', append(legEndpoint), {
+  option('pd.prefill', 'prefill', append(legEndpoint), {
     default: [],
-    doc: 'Prefill engine and its bootstrap port.',
+    doc: 'Prefill engine, and after it its bootstrap port, if it has one.',
   }),
-  unavailable('decode', append(workerUrl), { default: [], doc: 'Decode engine.' }),
+  option('pd.decode', 'decode', append(workerUrl), { default: [], doc: 'Decode engine.' }),
   unavailable('encode', append(legEndpoint), {
     default: [],
     doc: 'Encode engine and its bootstrap port.',

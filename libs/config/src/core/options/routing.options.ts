@@ -209,7 +209,7 @@ export const ROUTING_OPTIONS = [
     default: 0,
     doc: 'least_load: queue length from which a worker is avoided; 0 disables it.',
   }),
-  unavailable('dp-minimum-tokens-scheduler', flag, {
+  option('routing.dpMinimumTokens', 'dp-minimum-tokens-scheduler', flag, {
     default: false,
     doc: 'Choose the data-parallel rank with the fewest tokens (PD).',
   }),
