@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { type Cost, measureCase } from './measure-case';
 import { type MicroSuite } from './micro-suite';
+import { admissionSuite } from './suites/admission.suite';
 import { baselineSuite } from './suites/baseline.suite';
 import { filterRlSuite } from './suites/filter-rl.suite';
 import { filtersSuite } from './suites/filters.suite';
@@ -26,6 +27,7 @@ const SUITES: readonly MicroSuite[] = [
   kvIndexSuite,
   metricsSuite,
   protocolSuite,
+  admissionSuite,
 ];
 
 const USAGE = `npm run bench:micro -- [options]

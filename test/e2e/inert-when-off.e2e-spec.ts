@@ -45,6 +45,8 @@ describe('the limits of a process that has not enabled them', () => {
       expect(await filesRead(files, {})).toBe(0);
       const tenants = { rateLimitEnabled: true, rateLimitConfig };
       expect(await filesRead(files, { tenants })).toBeGreaterThan(10);
+      const admission = { maxConcurrentRequests: 1 };
+      expect(await filesRead(files, { admission })).toBeGreaterThan(10);
     } finally {
       rmSync(folder, { recursive: true });
     }
