@@ -1,5 +1,6 @@
 export { MockEngine, type RequestHook } from './mock-engine/mock-engine';
 export { type EngineKind, type MockEngineOptions } from './mock-engine/mock-engine.options';
+export { KvRooms } from './mock-engine/kv-rooms';
 export { type Behaviour, type Chunk, type Cut, type CutKind } from './mock-engine/behaviour';
 export { MockWebSocket, webSocketFrame, type ReceivedFrame } from './mock-engine/mock-web-socket';
 export { RecordedRequest } from './mock-engine/recorded-request';

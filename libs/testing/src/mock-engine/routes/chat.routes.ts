@@ -3,6 +3,7 @@ import { intOf, objectOf, type RouteContext, type RouteTable } from '../route-ta
 import { SseWriter } from '../sse';
 import {
   CREATED,
+  kvTransferOf,
   metadataOf,
   modelOf,
   refuse,
@@ -36,6 +37,7 @@ async function chat(context: RouteContext): Promise<void> {
       finish_reason: finish,
     })),
     usage: usageOf(choices),
+    ...kvTransferOf(context, body, head.id),
     ...metadataOf(context, choices[0]),
   });
 }
@@ -122,6 +124,7 @@ async function completions(context: RouteContext): Promise<void> {
       finish_reason: finish,
     })),
     usage: usageOf(choices),
+    ...kvTransferOf(context, body, head.id),
     ...metadataOf(context, choices[0]),
   });
 }

@@ -1,6 +1,6 @@
 import { engineError } from '../engine-error';
 import { type Generation } from '../generation';
-import { intOf, startGeneration, stringOf, type RouteContext } from '../route-table';
+import { intOf, objectOf, startGeneration, stringOf, type RouteContext } from '../route-table';
 import { countTokens } from '../tokens';
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -67,6 +67,24 @@ export function metadataOf(context: RouteContext, generation: Generation | undef
     metadata: {
       weight_version: generation.spans.at(-1)?.version ?? context.state.weightVersion,
       weight_versions: generation.spans,
+    },
+  };
+}
+
+/** Where vLLM leaves the KV cache of a request that asks for it; nothing for any other. */
+export function kvTransferOf(context: RouteContext, body: Body, rid: string): object {
+  const asked = objectOf(body['kv_transfer_params']);
+  const isNixl = asked['do_remote_decode'] === true && asked['transfer_id'] === undefined;
+  if (context.options.kind !== 'vllm' || !isNixl) return {};
+  return {
+    kv_transfer_params: {
+      do_remote_prefill: true,
+      do_remote_decode: false,
+      remote_engine_id: `engine-${context.port}`,
+      remote_request_id: rid,
+      remote_block_ids: [[1, 2]],
+      remote_host: context.options.host,
+      remote_port: context.port,
     },
   };
 }
