@@ -9,7 +9,7 @@ import { type Hash64 } from './hash64';
 
 /** Holders kept per entry; another one replaces the stalest. */
 const HOLDERS = 3;
-/** Some 70 bytes each: 18 MiB when full. */
+/** Some 75 bytes each: 19 MiB when full. */
 const DEFAULT_MAX_ENTRIES = 262_144;
 /** "No slot" and "no tenant". */
 const NONE = 0;
@@ -30,7 +30,11 @@ export interface HashIndexOptions {
   readonly random?: () => number;
 }
 
-/** Boundary and hash → up to three holders; bounded, with time to live. It has no timer of its own. */
+/**
+ * Boundary and hash → up to three holders; bounded, with time to live. It has no timer of its own. One
+ * index may serve several owners, models say: each has a space, a number, and entries of two spaces
+ * never meet.
+ */
 export class HashIndex {
   private readonly ttlMs: number;
   private readonly maxEntries: number;
@@ -42,6 +46,7 @@ export class HashIndex {
   private readonly high: Uint32Array;
   private readonly low: Uint32Array;
   private readonly boundary: Uint32Array;
+  private readonly space: Uint32Array;
   /** Next slot of the bucket, or of the free list. */
   private readonly next: Uint32Array;
   private readonly older: Uint32Array;
@@ -57,6 +62,8 @@ export class HashIndex {
   private count = 0;
   /** A number is never given twice: entries of a removed tenant are void, and nobody looks for them. */
   private readonly numbers = new Map<string, number>();
+  /** Entries by space, where there are any. */
+  private readonly counts = new Map<number, number>();
   private readonly names = new Map<number, string>();
   private lastNumber = NONE;
 
@@ -77,6 +84,7 @@ export class HashIndex {
     this.high = new Uint32Array(slots);
     this.low = new Uint32Array(slots);
     this.boundary = new Uint32Array(slots);
+    this.space = new Uint32Array(slots);
     this.next = new Uint32Array(slots);
     this.older = new Uint32Array(slots);
     this.newer = new Uint32Array(slots);
@@ -89,9 +97,14 @@ export class HashIndex {
     return this.count;
   }
 
+  /** The same of one space. */
+  sizeOf(space: number): number {
+    return this.counts.get(space) ?? 0;
+  }
+
   /** Who holds the beginning and was touched within the time to live; at most three. */
-  holders(boundary: number, hash: Hash64): readonly string[] {
-    const slot = this.find(boundary, hash);
+  holders(boundary: number, hash: Hash64, space = 0): readonly string[] {
+    const slot = this.find(boundary, hash, space);
     if (slot === NONE) return NOBODY;
     const cutoff = this.now() - this.ttlMs;
     const found: string[] = [];
@@ -104,12 +117,12 @@ export class HashIndex {
   }
 
   /** Records that `tenant` was sent a request with these beginnings. */
-  touch(beginnings: readonly BoundaryHash[], tenant: string): void {
+  touch(beginnings: readonly BoundaryHash[], tenant: string, space = 0): void {
     const number = this.numberOf(tenant);
     const now = this.now();
     for (const { boundary, hash } of beginnings) {
-      let slot = this.find(boundary, hash);
-      if (slot === NONE) slot = this.add(boundary, hash);
+      let slot = this.find(boundary, hash, space);
+      if (slot === NONE) slot = this.add(boundary, hash, space);
       else this.unlink(slot);
       this.append(slot);
       this.hold(slot, number, now);
@@ -177,35 +190,37 @@ export class HashIndex {
   }
 
   /** Multiply-shift by secret odd numbers: keys spread evenly whoever chose them. */
-  private bucketOf(boundary: number, high: number, low: number): number {
+  private bucketOf(boundary: number, high: number, low: number, space: number): number {
     const [a, b, c] = this.keys;
-    let mixed = Math.imul(high, a) ^ Math.imul(boundary, c);
+    let mixed = Math.imul(high, a) ^ Math.imul(boundary + Math.imul(space, a), c);
     mixed = Math.imul(mixed ^ (mixed >>> 15) ^ low, b);
     return mixed >>> this.shift;
   }
 
-  private find(boundary: number, { high, low }: Hash64): number {
-    let slot = this.buckets[this.bucketOf(boundary, high, low)]!;
+  private find(boundary: number, { high, low }: Hash64, space: number): number {
+    let slot = this.buckets[this.bucketOf(boundary, high, low, space)]!;
     while (slot !== NONE) {
-      if (this.low[slot] === low && this.high[slot] === high && this.boundary[slot] === boundary)
-        break;
+      const isHash = this.low[slot] === low && this.high[slot] === high;
+      if (isHash && this.boundary[slot] === boundary && this.space[slot] === space) break;
       slot = this.next[slot]!;
     }
     return slot;
   }
 
-  private add(boundary: number, { high, low }: Hash64): number {
+  private add(boundary: number, { high, low }: Hash64, space: number): number {
     if (this.count === this.maxEntries) this.drop(this.oldest);
     let slot = this.firstFree;
     if (slot === NONE) slot = ++this.used;
     else this.firstFree = this.next[slot]!;
     this.count++;
+    this.counts.set(space, this.sizeOf(space) + 1);
     this.high[slot] = high;
     this.low[slot] = low;
     this.boundary[slot] = boundary;
+    this.space[slot] = space;
     this.holder.fill(NONE, slot * HOLDERS, slot * HOLDERS + HOLDERS);
     this.touchedAt.fill(0, slot * HOLDERS, slot * HOLDERS + HOLDERS);
-    const bucket = this.bucketOf(boundary, high, low);
+    const bucket = this.bucketOf(boundary, high, low, space);
     this.next[slot] = this.buckets[bucket]!;
     this.buckets[bucket] = slot;
     return slot;
@@ -213,7 +228,8 @@ export class HashIndex {
 
   private drop(slot: number): void {
     this.unlink(slot);
-    const bucket = this.bucketOf(this.boundary[slot]!, this.high[slot]!, this.low[slot]!);
+    const space = this.space[slot]!;
+    const bucket = this.bucketOf(this.boundary[slot]!, this.high[slot]!, this.low[slot]!, space);
     let before = this.buckets[bucket]!;
     if (before === slot) {
       this.buckets[bucket] = this.next[slot]!;
@@ -224,6 +240,9 @@ export class HashIndex {
     this.next[slot] = this.firstFree;
     this.firstFree = slot;
     this.count--;
+    const left = this.sizeOf(space) - 1;
+    if (left > 0) this.counts.set(space, left);
+    else this.counts.delete(space);
   }
 
   /** Puts a slot at the new end of the order of use. */

@@ -12,6 +12,7 @@ import { FakeLoads } from '../../test/fake-loads';
 import { FakeTimers } from '../../test/fake-timers';
 import { CacheAwarePolicy } from './cache-aware.policy';
 import { CacheGauges } from './cache-gauges';
+import { Placements } from './placements';
 
 let hashes: Hashes;
 beforeAll(async () => {
@@ -190,6 +191,28 @@ describe('cache_aware with a hash index', () => {
     timers.tick();
     metrics.collect();
     expect(metrics.value('smg_cache_placement_entries', 'm')).toBe(0);
+  });
+
+  it('keeps models apart in one index, however many instances there are', () => {
+    const placements = new Placements(() => 0);
+    const parameters = policyParameters({ cacheIndex: 'hash', cacheBoundaries: [4] });
+    const context = fakeContext({ tokens: ids(4) });
+    for (const model of ['m', 'n']) {
+      const policy = new CacheAwarePolicy(parameters, {
+        timers: new FakeTimers(),
+        hashes,
+        placements,
+      });
+      const workers = fakeWorkers(2, { modelId: model });
+      for (const worker of workers) policy.addWorker(worker);
+      workers[0]!.load = 1;
+      // Nothing is known of the beginning, whatever the other model's instance knows of it.
+      expect(policy.select(workers, context)).toBe(workers[1]);
+      workers[1]!.load = 2;
+      expect(policy.select(workers, context)).toBe(workers[1]);
+      expect([...policy.sizes()].map(([, { placements: count }]) => count)).toEqual([1]);
+    }
+    expect(placements.find(parameters.cacheTtlSecs * 1000)?.size).toBe(2);
   });
 
   it('needs hash functions', () => {

@@ -54,12 +54,31 @@ describe('cache_aware', () => {
     expect([ask('shared'), ask('shared')]).toEqual([0, 1]);
   });
 
-  it('falls back to the first candidate, and learns nothing, when no holder is a candidate', () => {
+  it('takes the lightest, first in order, and learns nothing, when no holder is a candidate', () => {
     const { ask, workers } = setUp(3);
     expect(ask('only worker zero knows this')).toBe(0);
     const others = [workers[2]!, workers[1]!];
     expect(ask('only worker zero knows this', others)).toBe(2);
+    workers[2]!.load = 1;
+    expect(ask('only worker zero knows this', others)).toBe(1);
     expect(ask('only worker zero knows this')).toBe(0);
+  });
+
+  it.each([
+    ['text', { text: 'a prompt of everybody' }],
+    ['token ids', { tokens: Array.from({ length: 32 }, (_, i) => i) }],
+  ])('spreads evenly, by %s, what only a paused worker holds', (_, options) => {
+    const { policy, workers } = setUp(4);
+    const select = (candidates: readonly FakeWorker[]) => {
+      const picked = policy.select(candidates, fakeContext(options)) as FakeWorker;
+      picked.load += 1;
+      return workers.indexOf(picked);
+    };
+    expect(select(workers)).toBe(0);
+    const others = workers.slice(1);
+    for (let i = 0; i < 30; i++) select(others);
+    expect(others.map(({ load }) => load)).toEqual([10, 10, 10]);
+    expect(select(workers)).toBe(0);
   });
 
   it('forgets the prefixes of a reset worker but not how much it served', () => {

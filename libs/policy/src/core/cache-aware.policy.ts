@@ -10,6 +10,7 @@ import { UNKNOWN_MODEL } from '@smg/protocol';
 import { type CacheGauges, type CacheSizes } from './cache-gauges';
 import { CachedPrefixes } from './cached-prefixes';
 import { HolderChoice } from './holder-choice';
+import { Placements } from './placements';
 import { ScanCopy } from './scan-copy';
 import { MAX_TIMER_MS, PROCESS_TIMERS, type Timers } from './timers';
 import { isUnderPressure } from './usage-gate';
@@ -31,6 +32,8 @@ export interface CacheAwareParts {
   /** Needed for `cacheIndex: 'hash'` alone. */
   readonly hashes?: Pick<Hashes, 'xxh3'>;
   readonly gauges?: CacheGauges;
+  /** Shared by instances; left out, an instance has its own. */
+  readonly placements?: Placements;
 }
 
 interface Member {
@@ -48,6 +51,7 @@ export class CacheAwarePolicy implements RoutingPolicy {
   /** Known workers, by URL. */
   private readonly members = new Map<string, Member>();
   private readonly timers: Timers;
+  private readonly placements: Placements;
   private readonly hashes: Pick<Hashes, 'xxh3'> | undefined;
   private readonly choice: HolderChoice;
   private readonly releases: readonly (() => void)[];
@@ -59,12 +63,13 @@ export class CacheAwarePolicy implements RoutingPolicy {
 
   constructor(
     private readonly parameters: RoutingPolicyParameters,
-    { timers = PROCESS_TIMERS, hashes, gauges }: CacheAwareParts = {},
+    { timers = PROCESS_TIMERS, hashes, gauges, placements }: CacheAwareParts = {},
   ) {
     if (parameters.cacheIndex === 'hash' && hashes === undefined) {
       throw new Error('cache_aware: a hash index needs hash functions');
     }
     this.timers = timers;
+    this.placements = placements ?? new Placements(() => timers.now());
     this.hashes = parameters.cacheIndex === 'hash' ? hashes : undefined;
     this.choice = new HolderChoice(parameters);
     const intervalMs = Math.min(parameters.evictionIntervalSecs * 1000, MAX_TIMER_MS);
@@ -104,7 +109,7 @@ export class CacheAwarePolicy implements RoutingPolicy {
     if (known !== undefined) this.removeWorker(worker);
     let state = this.states.get(key);
     if (state === undefined) {
-      state = new CachedPrefixes(this.parameters, () => this.timers.now());
+      state = new CachedPrefixes(this.parameters, () => this.timers.now(), this.placements);
       this.states.set(key, state);
     }
     state.workers++;
@@ -154,7 +159,7 @@ export class CacheAwarePolicy implements RoutingPolicy {
       const total = match.totalCharacters;
       if (!this.isHit(match.matchedCharacters, total)) picked = this.lightest(candidates);
       // The prefix lives only where nobody can be sent now: it stays there.
-      else if (!this.findHolders(candidates, match.tenants)) return candidates[0];
+      else if (!this.findHolders(candidates, match.tenants)) return leastLoaded(candidates);
       else picked = this.holderOrSpill(candidates, total);
     }
     if (picked === undefined) return undefined;
@@ -174,7 +179,7 @@ export class CacheAwarePolicy implements RoutingPolicy {
     } else {
       const match = state.tokens.match(tokens, MAX_HOLDERS);
       if (!this.isHit(match.matchedTokens, tokens.length)) picked = this.lightest(candidates);
-      else if (!this.findHolders(candidates, match.tenants)) return candidates[0];
+      else if (!this.findHolders(candidates, match.tenants)) return leastLoaded(candidates);
       else picked = this.holderOrSpill(candidates, tokens.length);
     }
     if (picked === undefined) return undefined;
@@ -312,7 +317,12 @@ export class CacheAwarePolicy implements RoutingPolicy {
 export class CacheAwareFactory implements RoutingPolicyFactory {
   readonly name = 'cache_aware';
 
-  constructor(private readonly parts: CacheAwareParts = {}) {}
+  private readonly parts: CacheAwareParts;
+
+  constructor(parts: CacheAwareParts = {}) {
+    const { timers = PROCESS_TIMERS } = parts;
+    this.parts = { placements: new Placements(() => timers.now()), ...parts };
+  }
 
   create(parameters: RoutingPolicyParameters): RoutingPolicy {
     return new CacheAwarePolicy(parameters, this.parts);

@@ -1,17 +1,14 @@
 import {
   type BoundaryHash,
   type EvictionLimits,
-  HashIndex,
+  type HashIndex,
   PrefixTree,
   TokenTree,
 } from '@smg/kv-index';
 import { type RoutingPolicyParameters } from '@smg/plugin-api';
 import { type CacheSizes } from './cache-gauges';
+import { type Placements } from './placements';
 
-/** Between two timed evictions a tree may grow this far over its limit before inserts evict too. */
-const HEADROOM = 1.25;
-/** Holdings an insert drops while its tree is over that. */
-const INSERT_SLICE = 64;
 /** Entries of the hash index dropped in one sweep. */
 const INDEX_SLICE = 4_096;
 
@@ -19,18 +16,22 @@ const INDEX_SLICE = 4_096;
 export class CachedPrefixes {
   readonly text: PrefixTree;
   readonly tokens: TokenTree;
-  /** Made with the first entry: it takes its memory at once. */
-  private index: HashIndex | undefined;
-  /** Of the eviction an insert does when its tree has outgrown them by {@link HEADROOM}. */
+  private readonly ttlMs: number;
+  /** Of the model, in an index that others share. */
+  private readonly space: number;
+  /** What inserts hold their tree to, between two timed evictions. */
   private readonly insertLimits: EvictionLimits;
   /** Workers of the model itself; the state goes with the last one. */
   workers = 0;
 
   constructor(
     private readonly parameters: RoutingPolicyParameters,
-    private readonly now: () => number,
+    now: () => number,
+    private readonly placements: Placements,
   ) {
-    this.insertLimits = { maxCharacters: parameters.maxTreeSize, slice: INSERT_SLICE };
+    this.insertLimits = { maxCharacters: parameters.maxTreeSize };
+    this.ttlMs = parameters.cacheTtlSecs * 1000;
+    this.space = placements.nextSpace();
     this.text = new PrefixTree(now);
     this.tokens = new TokenTree(now, parameters.blockSize);
   }
@@ -41,7 +42,7 @@ export class CachedPrefixes {
       tokens: this.tokens.size,
       stringTenants: this.text.tenantCount,
       tokenTenants: this.tokens.tenantCount,
-      placements: this.index?.size ?? 0,
+      placements: this.index?.sizeOf(this.space) ?? 0,
     };
   }
 
@@ -64,21 +65,24 @@ export class CachedPrefixes {
 
   insertText(text: Buffer, url: string): void {
     this.text.insert(text, url);
-    if (this.text.fullness(this.insertLimits) > HEADROOM) this.text.evict(this.insertLimits);
+    this.text.relieve(this.insertLimits);
   }
 
   insertTokens(tokens: readonly number[], url: string): void {
     this.tokens.insert(tokens, url);
-    if (this.tokens.fullness(this.insertLimits) > HEADROOM) this.tokens.evict(this.insertLimits);
+    this.tokens.relieve(this.insertLimits);
   }
 
   holdersOf({ boundary, hash }: BoundaryHash): readonly string[] {
-    return this.index?.holders(boundary, hash) ?? [];
+    return this.index?.holders(boundary, hash, this.space) ?? [];
   }
 
   place(beginnings: readonly BoundaryHash[], url: string): void {
-    this.index ??= new HashIndex(this.now, { ttlMs: this.parameters.cacheTtlSecs * 1000 });
-    this.index.touch(beginnings, url);
+    this.placements.make(this.ttlMs).touch(beginnings, url, this.space);
+  }
+
+  private get index(): HashIndex | undefined {
+    return this.placements.find(this.ttlMs);
   }
 
   /** One slice of eviction. @returns whether it is done. */
