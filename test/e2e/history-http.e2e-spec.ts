@@ -171,6 +171,23 @@ describe.each(LANES)('stored responses ($name)', ({ config }) => {
     expect(engine.requestsTo('/v1/responses').at(-1)?.body.toString()).toBe(body);
   });
 
+  it('reads bodies as the other routes do', async () => {
+    expect((await call('/v1/conversations', { method: 'POST' })).status).toBe(200);
+    for (const [type, body] of [
+      ['text/plain', '{}'],
+      ['application/json', '{'],
+      ['application/json', 'null'],
+      ['application/json', '[]'],
+    ]) {
+      const refused = await post('/v1/conversations', body, { 'content-type': type });
+      expect([type, body, refused.status]).toEqual([type, body, 400]);
+    }
+    const head = await call(`/v1/conversations/${await newConversation()}`, { method: 'HEAD' });
+    expect([head.status, head.text]).toEqual([200, '']);
+    const wrong = await call('/v1/conversations', { method: 'GET' });
+    expect([wrong.status, wrong.headers.allow]).toEqual([405, 'POST']);
+  });
+
   it('an answer becomes part of its conversation, in order', async () => {
     const id = await newConversation();
     for (const text of ['one', 'two']) {
@@ -451,63 +468,6 @@ describe('the start with a database that is not there', () => {
     const attempt = startGateway({ history: historyOf(backend, url) });
     await expect(attempt).rejects.toThrow(message_);
     await expect(attempt).rejects.not.toThrow(/do-not-show/);
-  });
-});
-
-describe('cancelling', () => {
-  const others: MockEngine[] = [];
-  afterEach(async () => {
-    await running.close();
-    for (const it of others.splice(0)) await it.stop();
-  });
-  const startMany = async (count: number, config: PartialGatewayConfig = {}): Promise<void> => {
-    for (let i = 0; i < count; i += 1) others.push(await new MockEngine().start());
-    running = await startGateway(config, { engines: others });
-  };
-  const cancel = (headers = {}): Promise<Answer> =>
-    call('/v1/responses/resp_1/cancel', { method: 'POST', headers });
-
-  it.each(['memory', 'none'] as const)(
-    'asks every engine; one that agrees decides (%s)',
-    async (backend) => {
-      await startMany(3, { history: { backend } });
-      for (const [index, it] of others.entries()) {
-        if (index !== 1) it.behave({ route: '/v1/responses/resp_1/cancel', status: 404 });
-      }
-      const answer = await cancel({ authorization: 'Bearer of-the-client' });
-      expect(answer.status).toBe(200);
-      expect(answer.json).toMatchObject({ id: 'resp_1', status: 'cancelled' });
-      expect(answer.headers['x-smg-routed-worker-id']).toBe(others[1]?.url);
-      const seen = others.flatMap((it) => it.requestsTo('/v1/responses/resp_1/cancel'));
-      expect(seen.length).toBeGreaterThan(0);
-      expect(seen[0]?.values('authorization')).toEqual(['Bearer of-the-client']);
-    },
-  );
-
-  it('gives the last answer when none agrees, and keeps the key of the gateway from engines', async () => {
-    await startMany(2, { auth: { apiKey: 'shared-key' } });
-    for (const it of others) it.behave({ route: '/v1/responses/resp_1/cancel', status: 404 });
-    expect((await cancel()).status).toBe(401);
-    const answer = await cancel(bearer('shared-key'));
-    expect(answer.status).toBe(404);
-    const seen = others.flatMap((it) => it.requestsTo('/v1/responses/resp_1/cancel'));
-    expect(seen).toHaveLength(2);
-  });
-
-  it('says when there is nobody, and when nobody answers', async () => {
-    await startMany(0);
-    const nobody = await cancel();
-    expect(nobody.status).toBe(503);
-    expect(nobody.headers['x-smg-error-code']).toBe('no_workers');
-    await running.close();
-    await startMany(1);
-    others[0]?.behave({
-      route: '/v1/responses/resp_1/cancel',
-      cut: { how: 'reset', at: 'request' },
-    });
-    const silent = await cancel();
-    expect(silent.status).toBe(502);
-    expect(silent.headers['x-smg-error-code']).toBe('no_worker_response');
   });
 });
 

@@ -307,6 +307,26 @@ describe.each(BACKENDS)('the $name store', ({ name, start }) => {
   }, 60_000);
 });
 
+describe.each(BACKENDS.filter(({ name }) => name !== 'memory'))(
+  'closing $name',
+  ({ name, start }) => {
+    it('does not wait for a server that hangs', async () => {
+      const database = await start();
+      const store = storeFor(name, database?.url);
+      await store.open();
+      database?.freeze(true);
+      try {
+        const startedAt = performance.now();
+        await store.close();
+        expect(performance.now() - startedAt).toBeLessThan(3000);
+      } finally {
+        database?.freeze(false);
+        await database?.stop();
+      }
+    }, 30_000);
+  },
+);
+
 (redis === undefined ? describe.skip : describe)('retention in Redis', () => {
   it('an entry goes when its days are over; a page steps over what has gone', async () => {
     const database = await startRedis(redis ?? '');

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { findRedis, startRedis } from '../support/databases';
 import { ROOT } from '../support/program';
 
 const run = promisify(execFile);
@@ -49,6 +50,25 @@ describe('the limits of a process that has not enabled them', () => {
       expect(await filesRead(files, { admission })).toBeGreaterThan(10);
     } finally {
       rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe('the databases of a process that has not chosen one', () => {
+  const drivers = /node_modules.(?:pg|ioredis)|(?:postgres|redis)\.store/;
+  const redis = findRedis();
+
+  it.each(['memory', 'none'])('%s: their drivers are not read from disk', async (backend) => {
+    expect(await filesRead(drivers, { history: { backend } })).toBe(0);
+  });
+
+  (redis === undefined ? it.skip : it)('a chosen one is', async () => {
+    const server = await startRedis(redis ?? '');
+    try {
+      const history = { backend: 'redis', redisUrl: server.url };
+      expect(await filesRead(drivers, { history })).toBeGreaterThan(10);
+    } finally {
+      await server.stop();
     }
   });
 });

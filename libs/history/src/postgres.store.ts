@@ -17,6 +17,8 @@ import { bringUpToDate } from './postgres.schema';
 const CONNECT_MS = 5_000;
 const STATEMENT_MS = 8_000;
 const IDLE_MS = 30_000;
+/** A server that hangs does not say good-bye. */
+const CLOSE_MS = 2_000;
 
 export interface PostgresStoreOptions {
   readonly url: string;
@@ -83,7 +85,15 @@ export class PostgresStore implements HistoryStore {
   }
 
   async close(): Promise<void> {
-    await this.pool.end();
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_MS);
+    });
+    try {
+      await Promise.race([this.pool.end(), limit]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async putResponse(owner: string, { id, body, inputItems }: StoredResponse): Promise<void> {
