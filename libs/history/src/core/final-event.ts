@@ -29,10 +29,14 @@ export class FinalEvent {
     }
   }
 
-  /** Data of the last event, as it was sent; undefined when none was seen. Call at the end. */
-  data(): string | undefined {
-    this.endLine();
+  /** Data of the last event, as it was sent; undefined while its line has not ended. */
+  get data(): string | undefined {
     return this.found;
+  }
+
+  /** The stream is over, though perhaps without the end of its last line. */
+  end(): void {
+    this.endLine();
   }
 
   private hold(part: Buffer): void {

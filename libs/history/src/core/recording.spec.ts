@@ -52,6 +52,20 @@ describe('recording a stream', () => {
     expect(record(true, [Buffer.from(text)])).toEqual([]);
   });
 
+  it('keeps the answer of a client that leaves after the last event, once', () => {
+    const kept: RecordedAnswer[] = [];
+    const recording = new ResponseRecording(1000, (answer) => kept.push(answer));
+    recording.begin(true);
+    const most = NAMED.slice(0, -2);
+    recording.see(Buffer.from(most));
+    expect(kept).toEqual([]);
+    recording.see(Buffer.from('\n\n'));
+    expect(kept).toHaveLength(1);
+    recording.see(Buffer.from(NAMED));
+    recording.complete();
+    expect(kept).toHaveLength(1);
+  });
+
   it('holds no line that is too long, and goes on after it', () => {
     const long = `event: response.completed\ndata: {"response":{"id":"resp_0","x":"${'x'.repeat(500)}"}}\n\n`;
     expect(record(true, [Buffer.from(long)], 300)).toEqual([]);
@@ -63,7 +77,8 @@ describe('recording a stream', () => {
     const watch = new FinalEvent(100);
     for (let i = 0; i < 1000; i += 1) watch.see(Buffer.from('data: {"delta":"x"}\n\n'));
     expect((Reflect.get(watch, 'line') as unknown[]).length).toBe(0);
-    expect(watch.data()).toBeUndefined();
+    watch.end();
+    expect(watch.data).toBeUndefined();
   });
 });
 

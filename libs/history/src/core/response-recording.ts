@@ -17,6 +17,7 @@ export class ResponseRecording implements AnswerRecording {
   private chunks: Buffer[] = [];
   private bytes = 0;
   private stream: FinalEvent | undefined;
+  private isOver = false;
 
   /** @param keep gets the answer, when it is one; must not throw. */
   constructor(
@@ -29,17 +30,26 @@ export class ResponseRecording implements AnswerRecording {
   }
 
   see(chunk: Buffer): void {
-    if (this.stream !== undefined) {
-      this.stream.see(chunk);
+    if (this.isOver) return;
+    if (this.stream === undefined) {
+      this.bytes += chunk.length;
+      if (this.bytes <= this.maxBytes) this.chunks.push(chunk);
+      else this.chunks = [];
       return;
     }
-    this.bytes += chunk.length;
-    if (this.bytes <= this.maxBytes) this.chunks.push(chunk);
-    else this.chunks = [];
+    this.stream.see(chunk);
+    // Clients leave once they have read the last event: the end of the stream may never come.
+    if (this.stream.data !== undefined) this.finish(responseIn(this.stream.data));
   }
 
   complete(): void {
-    const json = this.stream === undefined ? this.whole() : responseIn(this.stream.data());
+    if (this.isOver) return;
+    this.stream?.end();
+    this.finish(this.stream === undefined ? this.whole() : responseIn(this.stream.data));
+  }
+
+  private finish(json: Buffer | undefined): void {
+    this.isOver = true;
     this.chunks = [];
     this.stream = undefined;
     const answer = json === undefined ? undefined : readAnswer(json);
