@@ -20,6 +20,10 @@ describe('cross checks', () => {
     ['--decode-policy power_of_two', '--decode-policy: power_of_two needs at least 2 --decode'],
     ['--prefill-policy passthrough', 'is not one of'],
     ['--decode-policy bucket', 'is not one of'],
+    [
+      '--queue-timeout-secs 0',
+      '--queue-timeout-secs: 0 is not > 0, which --queue-size above 0 needs',
+    ],
     ['--cache-index hash', '--cache-index: hash needs --cache-boundaries'],
     ['--cache-boundaries 8,8', 'not strictly ascending'],
     [
@@ -82,6 +86,7 @@ describe('cross checks', () => {
     '--history-backend postgres --postgres-db-url postgresql://u:p@h/db --postgres-pool-max-size 4',
     '--history-backend redis --redis-url rediss://h --redis-retention-days -1',
     '--history-backend none --postgres-db-url postgres://h',
+    '--queue-size 0 --queue-timeout-secs 0',
   ])('%s is fine', (line) => {
     expect(launch(line)).toBe('run');
   });
