@@ -33,9 +33,10 @@ START_SECONDS = 30.0
 # `timeout` and CI stop us with SIGTERM; leave as after an exception then, so that no process stays behind.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
-# The machine's proxy, if it has one, has no business between two loopback ports.
-for _name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-    os.environ.pop(_name, None)
+# The machine's proxy, if it has one, has no business between two loopback ports, nor do the developer's own settings.
+for _name in list(os.environ):
+    if _name.startswith("SMG_") or _name.lower() in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        del os.environ[_name]
 
 
 def until(what: str, is_done: Callable[[], bool], seconds: float = START_SECONDS) -> None:

@@ -13,11 +13,19 @@ from .. import __version__
 
 
 class Transport:
-    """Sends JSON to the gateway and reads what comes back. Holds settings only, so threads may share it."""
+    """Sends JSON to the gateway and reads what comes back. Nothing changes between requests, so threads may share it."""
 
     def __init__(self, base_url: str, api_key: Optional[str]) -> None:
         self.base_url = _checked_base_url(base_url)
         self._authorization = _authorization(api_key)
+        self._opener = _opener()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # TLS settings cannot be pickled; the other process makes its own.
+        return {name: value for name, value in vars(self).items() if name != "_opener"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _opener=_opener())
 
     def send(
         self,
@@ -46,7 +54,7 @@ class Transport:
         if self._authorization is not None:
             headers["Authorization"] = self._authorization
         request = urllib.request.Request(url, data=data, headers=headers, method=method)
-        with _opener().open(request, timeout=timeout) as response:
+        with self._opener.open(request, timeout=timeout) as response:
             status: int = response.status
             raw: bytes = response.read()
         if self._authorization is not None:
