@@ -1,3 +1,5 @@
+/** Bytes compared one by one before a native call pays: most edges near the root end or differ there. */
+const FEW = 16;
 /** Bytes compared per native call while looking for the first difference. */
 const GALLOP = 256;
 
@@ -9,7 +11,10 @@ export function firstDifference(
   bStart: number,
   limit: number,
 ): number {
+  const few = Math.min(FEW, limit);
   let done = 0;
+  while (done < few && a[aStart + done] === b[bStart + done]) done++;
+  if (done < few) return done;
   while (done < limit) {
     const step = Math.min(GALLOP, limit - done);
     const from = aStart + done;
