@@ -45,6 +45,8 @@ export class UploadStream extends Readable {
     const { request } = this;
     request.on('data', this.onChunk);
     request.on('end', this.onEnd);
+    // Comes before the response closes, which ends everything.
+    request.on('aborted', this.onAborted);
     request.on('close', this.onAborted);
   }
 
@@ -89,6 +91,7 @@ export class UploadStream extends Readable {
     const { request } = this;
     request.off('data', this.onChunk);
     request.off('end', this.onEnd);
+    request.off('aborted', this.onAborted);
     request.off('close', this.onAborted);
     request.pause();
   }
