@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { readRegularFile } from '@smg/plugin-api';
 
 /** @throws Error that names the flag, the file and the reason. */
 export function readSettingsFile(flag: string, path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readRegularFile(path);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unreadable';
-    throw new Error(`--${flag}: cannot read ${path}: ${code}`, { cause: error });
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Error(`--${flag}: cannot read ${path}: ${code ?? message}`, { cause: error });
   }
 }

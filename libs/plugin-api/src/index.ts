@@ -83,6 +83,7 @@ export {
 export { REQUEST_OBSERVER, type RequestObserver, type RequestRecord } from './request-observer';
 export { SERVING_AUTH, type ServingAuth, type ServingDecision } from './serving-auth';
 export { RELOADABLE, type Reloadable } from './reloadable';
+export { readRegularFile } from './read-regular-file';
 export { attachPrincipal, principalOf, type Principal } from './principal';
 export { AUDIT_LOG, type AuditEntry, type AuditLog } from './audit-log';
 export { WORKER_ADDRESSES, type WorkerAddresses } from './worker-addresses';

@@ -1,8 +1,7 @@
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { readFileSync } from 'node:fs';
 import tls, { type SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
-import { type Reloadable } from '@smg/plugin-api';
+import { type Reloadable, readRegularFile } from '@smg/plugin-api';
 import { namesTlsFiles, readTlsMaterial, type WorkerTlsFiles } from './core/tls-material';
 import { UPSTREAM_OPTIONS, type UpstreamOptions } from './upstream.options';
 import { WorkerAddressGuard } from './worker-address.guard';
@@ -70,7 +69,7 @@ export class WorkerConnector implements Reloadable, OnModuleInit {
   }
 
   private contextOf(files: WorkerTlsFiles): SecureContext {
-    const material = readTlsMaterial(files, (path) => readFileSync(path, 'utf8'), Date.now());
+    const material = readTlsMaterial(files, readRegularFile, Date.now());
     for (const warning of material.warnings) this.log.warn(warning);
     const { cert, key, authorities } = material;
     return tls.createSecureContext({

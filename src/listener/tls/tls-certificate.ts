@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { type Reloadable } from '@smg/plugin-api';
+import { readRegularFile, type Reloadable } from '@smg/plugin-api';
 import { dateProblem, readTlsIdentity, type TlsFiles, type TlsIdentity } from './tls-identity';
 
 /** What a {@link TlsCertificate} needs of its surroundings. */
@@ -10,7 +9,7 @@ export interface TlsCertificateParts {
 }
 
 const SYSTEM: TlsCertificateParts = {
-  readFile: (path) => readFileSync(path, 'utf8'),
+  readFile: readRegularFile,
   now: Date.now,
 };
 

@@ -61,4 +61,15 @@ describe('TenantLabels', () => {
     ]);
     expect(new TenantLabels(0).of('a')).toBe('other');
   });
+
+  it('shows neither a hash of the shared key nor what clients choose', () => {
+    const labels = new TenantLabels(9);
+    const tenants = [`auth:${'0f'.repeat(32)}`, 'ip:10.0.0.1', 'header:canary', 'auth:acme'];
+    expect(tenants.map((tenant) => labels.of(tenant))).toEqual([
+      'shared',
+      'ip',
+      'header',
+      'auth:acme',
+    ]);
+  });
 });

@@ -8,7 +8,7 @@ export function exposureWarnings(
 ): readonly string[] {
   if (control.mode === 'open') {
     return [
-      'no keys are configured: the serving plane and the control plane are open to everyone who can reach the port; set --api-key',
+      'no keys are configured: the serving plane and the control plane are open to everyone who can reach the port, web pages in a browser beside it included; set --api-key',
     ];
   }
   if (control.mode === 'closed') {
