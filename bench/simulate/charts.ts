@@ -1,12 +1,12 @@
 import { TIMELINE_STEP } from './measures';
-import { type Result } from './result';
+import { type Result, type SweepPoint } from './result';
 import { type Axis, barChart, lineChart, pointChart } from './svg';
 
 /** A file name and its content. */
 export type Chart = readonly [name: string, svg: string];
 
-/** Variants whose way through a refit is drawn. */
-const THROUGH_REFIT = [
+/** Variants whose way through a refit, or through more and more requests, is drawn. */
+export const DRAWN = [
   'cache_aware tight',
   'prefix_hash',
   'consistent_hashing',
@@ -56,7 +56,10 @@ const IMBALANCE: Axis = {
 };
 
 /** The plots that the results allow. */
-export function chartsOf(results: readonly Result[]): readonly Chart[] {
+export function chartsOf(
+  results: readonly Result[],
+  sweep: readonly SweepPoint[],
+): readonly Chart[] {
   const regular = results.filter(({ scenario }) => scenario.leg === 'regular');
   if (regular.length === 0) return [];
   const sizes = [...new Set(regular.map(({ scenario }) => scenario.workers))];
@@ -76,6 +79,7 @@ export function chartsOf(results: readonly Result[]): readonly Chart[] {
     ['decision.svg', bars('What a decision costs', DECISION, ({ cost }) => cost.cpu)],
     ['trade.svg', tradeOf(ofMiddle, middle)],
     ['refit.svg', refitOf(ofMiddle, middle)],
+    ...(sweep.length === 0 ? [] : [['sweep.svg', sweepOf(sweep)] as const]),
   ];
 }
 
@@ -113,7 +117,7 @@ function tradeOf(results: readonly Result[], workers: number): string {
 
 function refitOf(results: readonly Result[], workers: number): string {
   const { seconds: length, refit } = results[0]!.scenario;
-  const drawn = results.filter(({ variant }) => THROUGH_REFIT.includes(variant.name));
+  const drawn = results.filter(({ variant }) => DRAWN.includes(variant.name));
   return lineChart({
     title: `Hit rate through a rolling refit, ${workers} workers`,
     x: { label: 'seconds', least: 0, most: length, format: String },
@@ -122,6 +126,26 @@ function refitOf(results: readonly Result[], workers: number): string {
     series: drawn.map(({ variant, outcome }) => ({
       name: variant.name,
       points: outcome.timeline.map((rate, i) => [(i + 0.5) * TIMELINE_STEP, rate] as const),
+    })),
+  });
+}
+
+function sweepOf(sweep: readonly SweepPoint[]): string {
+  const rates = sweep.map(({ rate }) => rate);
+  return lineChart({
+    title: 'Time to first token, mean, under more and more requests, 64 workers',
+    x: {
+      label: 'requests per second and worker',
+      least: Math.min(...rates),
+      most: Math.max(...rates),
+      format: String,
+    },
+    y: { label: '', least: 50, most: 100_000, isLog: true, format: seconds },
+    series: DRAWN.map((name) => ({
+      name,
+      points: sweep
+        .filter(({ policy }) => policy === name)
+        .map(({ rate, outcome }) => [rate, outcome.ttftMean] as const),
     })),
   });
 }

@@ -6,7 +6,9 @@ import { type Recorded } from './simulation';
 import { type Variant } from './variants';
 
 /** Selections between two looks at the CPU clock, which counts in microseconds. */
-const BATCH = 64;
+const BATCH = 256;
+/** Share of the requests that only warm up. */
+const WARM_UP = 0.25;
 
 /**
  * CPU time of a selection in nanoseconds, garbage collection in other threads included. The recorded
@@ -23,6 +25,7 @@ export async function cpuPerDecision(
   const fleet = await Fleet.start({ variant, count: workers, leg, seed: 1 });
   const busy: { worker: SimWorker; key: string | undefined }[] = [];
   let cpuUs = 0;
+  let counted = 0;
   let oldest = 0;
   try {
     for (let from = 0; from + BATCH <= recorded.length; from += BATCH) {
@@ -31,10 +34,13 @@ export async function cpuPerDecision(
       const before = process.cpuUsage();
       const outcomes = contexts.map((context) => fleet.selector.select(fleet.pool(leg), context));
       const { user, system } = process.cpuUsage(before);
-      cpuUs += user + system;
+      if (from >= recorded.length * WARM_UP) {
+        cpuUs += user + system;
+        counted += BATCH;
+      }
       outcomes.forEach((outcome, i) => {
-        if (outcome.kind !== 'selected') return;
-        const worker = outcome.worker as SimWorker;
+        const worker = fleet.chosen(outcome);
+        if (worker === undefined) return;
         const { key } = batch[i]!;
         worker.dispatched(key);
         busy.push({ worker, key });
@@ -47,5 +53,5 @@ export async function cpuPerDecision(
   } finally {
     await fleet.stop();
   }
-  return (cpuUs * 1000) / (Math.floor(recorded.length / BATCH) * BATCH);
+  return (cpuUs * 1000) / counted;
 }

@@ -73,7 +73,7 @@ export class Engine {
       waitingRequests: this.waiting.length - this.head,
       waitingUncachedTokens: uncached,
       tokenUsage: this.cache.usage,
-      genThroughput: this.running === 0 ? 0 : (this.running * 1000) / this.stepMs(),
+      genThroughput: this.spec.decodes ? (this.running * 1000) / this.stepMs() : 0,
       cacheHitRate: undefined,
       ranks: [],
     };

@@ -4,6 +4,7 @@ import { MetricStore } from '@smg/observability';
 import {
   METRICS,
   type SelectionLeg,
+  type SelectionOutcome,
   WORKER_DIRECTORY,
   WORKER_EVENTS,
   WORKER_LOADS,
@@ -48,38 +49,43 @@ export class Fleet {
     const directory = new FakeDirectory(workers);
     const events = new FakeEvents();
     const random = new Random(seed);
-    const app = await NestFactory.createApplicationContext(
-      {
-        module: FleetModule,
-        global: true,
-        providers: [
-          { provide: WORKER_DIRECTORY, useValue: directory },
-          { provide: WORKER_EVENTS, useValue: events },
-          { provide: WORKER_LOADS, useValue: new ReportedLoads() },
-          { provide: METRICS, useValue: new MetricStore() },
-        ],
-        exports: [WORKER_DIRECTORY, WORKER_EVENTS, WORKER_LOADS, METRICS],
-        imports: [
-          PolicyModule.forRoot({
-            policy: variant.policy,
-            stickyKeys: variant.isSticky,
-            requireFilters: [],
-            parameters: {
-              ...DEFAULT_POLICY_PARAMETERS,
-              ...variant.parameters,
-              random: () => random.next(),
-            },
-          }),
-        ],
-      },
-      { logger: false },
-    );
+    const app = await NestFactory.createApplicationContext({
+      module: FleetModule,
+      global: true,
+      providers: [
+        { provide: WORKER_DIRECTORY, useValue: directory },
+        { provide: WORKER_EVENTS, useValue: events },
+        { provide: WORKER_LOADS, useValue: new ReportedLoads() },
+        { provide: METRICS, useValue: new MetricStore() },
+      ],
+      exports: [WORKER_DIRECTORY, WORKER_EVENTS, WORKER_LOADS, METRICS],
+      imports: [
+        PolicyModule.forRoot({
+          policy: variant.policy,
+          stickyKeys: variant.isSticky,
+          requireFilters: [],
+          parameters: {
+            ...DEFAULT_POLICY_PARAMETERS,
+            ...variant.parameters,
+            random: () => random.next(),
+          },
+        }),
+      ],
+    });
     return new Fleet(workers, app.get(WorkerSelector), directory, events, app);
   }
 
   /** Asked anew for each request, as the gateway does. */
   pool(leg: FleetOptions['leg']): WorkerPoolView {
     return this.directory.pool(MODEL, leg)!;
+  }
+
+  /** The worker that a selection gave; undefined when it gave nobody. */
+  chosen(outcome: SelectionOutcome): SimWorker | undefined {
+    if (outcome.kind !== 'selected') return undefined;
+    const { worker } = outcome;
+    if (worker instanceof SimWorker) return worker;
+    throw new Error(`${worker.url} is no worker of this fleet`);
   }
 
   setAvailable(worker: SimWorker, isAvailable: boolean): void {

@@ -9,13 +9,17 @@ import { quantile } from './statistics';
 import { type Flow } from './trace';
 import { VARIANTS, type Variant } from './variants';
 
+export interface Plan {
+  readonly scenario: Scenario;
+  readonly variant: Variant;
+  readonly flows: readonly Flow[];
+  readonly seed: number;
+  /** What {@link bareBytes} said of the scenario. */
+  readonly bare: number;
+}
+
 /** Runs one variant over one fleet and measures what its decisions cost. */
-export async function measure(
-  scenario: Scenario,
-  variant: Variant,
-  flows: readonly Flow[],
-  seed: number,
-): Promise<Result> {
+export async function measure({ scenario, variant, flows, seed, bare }: Plan): Promise<Result> {
   const { fleet, decisions, recorded, inFlight, outcome } = await simulate(
     scenario,
     variant,
@@ -24,7 +28,6 @@ export async function measure(
   );
   const cost = { p50: quantile(decisions, 0.5), p99: quantile(decisions, 0.99) };
   const held = await releasedBy(fleet);
-  const bare = await bareBytes(scenario);
   const cpu = await cpuPerDecision(scenario, variant, recorded, inFlight);
   const stateBytes = Math.max(0, held - bare);
   return { scenario, variant, outcome, cost: { ...cost, cpu, stateBytes } };
@@ -37,8 +40,8 @@ async function releasedBy(box: Fleet[]): Promise<number> {
   return before - (await heldBytes());
 }
 
-/** The same for a fleet whose policy remembers nothing, each worker chosen once. */
-async function bareBytes({ workers, leg }: Scenario): Promise<number> {
+/** Bytes of a fleet whose policy remembers nothing, each worker chosen once. */
+export async function bareBytes({ workers, leg }: Scenario): Promise<number> {
   const variant = VARIANTS.find(({ policy }) => policy === 'round_robin')!;
   const box = [await Fleet.start({ variant, count: workers, leg, seed: 1 })];
   chooseEach(box[0]!, leg);
@@ -48,5 +51,6 @@ async function bareBytes({ workers, leg }: Scenario): Promise<number> {
 /** As many selections as there are workers. */
 function chooseEach(fleet: Fleet, leg: Scenario['leg']): void {
   const context = new SimContext([], undefined, leg, { hasTokens: false });
-  for (let i = 0; i < fleet.workers.length; i += 1) fleet.selector.select(fleet.pool(leg), context);
+  const pool = fleet.pool(leg);
+  fleet.workers.forEach(() => fleet.selector.select(pool, context));
 }

@@ -1,11 +1,13 @@
 import { parseArgs } from 'node:util';
 import { chooseVariants, type Variant, VARIANTS } from './variants';
-import { FLEETS, RATE, type Scenario, scenarioOf } from './scenario';
+import { FLEETS, RATE, type Scenario, scenarioOf, SWEEP_RATES } from './scenario';
 
 export interface Options {
   readonly seed: number;
   readonly scenarios: readonly Scenario[];
   readonly variants: readonly Variant[];
+  /** One fleet under more and more requests. */
+  readonly sweep: readonly Scenario[];
   /** Folder for results.json, results.csv and the plots. */
   readonly out: string | undefined;
   /** Page whose marks the tables go between. */
@@ -18,6 +20,7 @@ export const USAGE = `npm run bench:simulate -- [options]
   --workers <a,b>      sizes of fleets (${FLEETS.join(',')}), 2 to 4096 each
   --only <a,b>         policies and variants whose names contain one of these (all)
   --no-prefill         leave out the fleet of prefill workers
+  --no-sweep           leave out the fleet under more and more requests
   --rate <n>           requests per second and worker (${RATE})
   --seconds <n>        simulated seconds (by the size of the fleet)
   --seed <n>           of the trace and of the policies (1)
@@ -29,8 +32,9 @@ policies and variants:
 ${VARIANTS.map(({ name, flags }) => `  ${name.padEnd(20)} ${flags}`.trimEnd()).join('\n')}
 `;
 
-/** Workers of the prefill fleet. */
+/** Workers of the prefill fleet, and of the one under more and more requests. */
 const PREFILL_WORKERS = 64;
+const SWEEP_WORKERS = 64;
 
 /** Reads the command line. @throws Error with a sentence for the user. */
 export function parseOptions(args: readonly string[]): Options {
@@ -40,6 +44,7 @@ export function parseOptions(args: readonly string[]): Options {
       workers: { type: 'string' },
       only: { type: 'string' },
       'no-prefill': { type: 'boolean' },
+      'no-sweep': { type: 'boolean' },
       rate: { type: 'string' },
       seconds: { type: 'string' },
       seed: { type: 'string' },
@@ -52,7 +57,7 @@ export function parseOptions(args: readonly string[]): Options {
   });
   const smoke = values.smoke === true;
   const rate = number('rate', values.rate, [0.01, 100]) ?? RATE;
-  const seconds = number('seconds', values.seconds, [20, 10_000]) ?? (smoke ? 60 : undefined);
+  const seconds = number('seconds', values.seconds, [20, 10_000]) ?? (smoke ? 40 : undefined);
   const sizes = smoke ? [8] : (listOf(values.workers)?.map(size) ?? FLEETS);
   const scenarios = sizes.map((workers) => scenarioOf({ workers, leg: 'regular', rate, seconds }));
   if (values['no-prefill'] !== true) {
@@ -62,6 +67,12 @@ export function parseOptions(args: readonly string[]): Options {
   return {
     seed: Math.floor(number('seed', values.seed, [0, 2 ** 31]) ?? 1),
     scenarios,
+    sweep:
+      smoke || values['no-sweep'] === true
+        ? []
+        : SWEEP_RATES.map((each) =>
+            scenarioOf({ workers: SWEEP_WORKERS, leg: 'regular', rate: each, seconds }),
+          ),
     variants: chooseVariants(listOf(values.only) ?? []),
     out: values.out,
     markdown: values.markdown,

@@ -20,3 +20,11 @@ export interface Cost {
   /** Bytes that the policy remembers at the end, beyond what a policy without memory holds. */
   readonly stateBytes: number;
 }
+
+/** What a policy did at one rate of requests. */
+export interface SweepPoint {
+  /** Requests per second and worker. */
+  readonly rate: number;
+  readonly policy: string;
+  readonly outcome: Outcome;
+}

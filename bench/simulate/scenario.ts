@@ -39,7 +39,9 @@ export const ENGINE: EngineSpec = {
 /** Seconds to watch: long enough that the smallest fleet has thousands of requests. */
 const SECONDS: Readonly<Record<number, number>> = { 8: 600, 64: 240, 512: 100 };
 
-export const FLEETS = [8, 64, 512] as const;
+export const FLEETS: readonly number[] = [8, 64, 512];
+/** Requests per second and worker at which the sweep looks. */
+export const SWEEP_RATES: readonly number[] = [1, 2, 3, 4, 5];
 export const RATE = 2.6;
 
 export interface ScenarioOptions {

@@ -164,7 +164,7 @@ class Simulation {
     const took = realNow() - from;
     this.decisions.push(took * 1e6);
     if (this.recorded.length < MAX_RECORDED) this.recorded.push({ prompt, key });
-    return outcome.kind === 'selected' ? (outcome.worker as SimWorker) : undefined;
+    return this.fleet.chosen(outcome);
   }
 
   private engineOf(worker: SimWorker): Engine {

@@ -13,7 +13,7 @@ const collect = collector();
 /** Bytes in use after a collection, Buffers included. */
 export async function heldBytes(): Promise<number> {
   // Memory of Buffers is freed after the collection, in turns of its own.
-  for (let i = 0; i < 3; i += 1) {
+  for (let i = 0; i < 2; i += 1) {
     collect();
     await setTimeout(5);
   }

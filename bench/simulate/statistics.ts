@@ -5,9 +5,9 @@ export function quantile(sorted: ArrayLike<number>, part: number): number {
   return sorted[place] ?? Number.NaN;
 }
 
-export function meanOf(values: ArrayLike<number>): number {
+export function meanOf(values: readonly number[] | Float64Array): number {
   let sum = 0;
-  for (let i = 0; i < values.length; i += 1) sum += values[i] ?? 0;
+  for (const value of values) sum += value;
   return sum / values.length;
 }
 

@@ -67,7 +67,7 @@ export interface Lines {
     readonly points: readonly (readonly [number, number | null])[];
   }[];
   /** A stretch of x that is shaded, and what happens there. */
-  readonly band: { readonly from: number; readonly to: number; readonly label: string };
+  readonly band?: { readonly from: number; readonly to: number; readonly label: string };
 }
 
 /** Lines over time. */
@@ -76,11 +76,13 @@ export function lineChart({ title, x, y, series, band }: Lines): string {
   const across = scale(x, left, right);
   const up = scale(y, bottom, top);
   const parts = [heading(title), legend(series.map(({ name }) => name))];
-  const width = across(band.to) - across(band.from);
-  parts.push(
-    `<rect x="${round(across(band.from))}" y="${top}" width="${round(width)}" height="${bottom - top}" fill="#f3ead9"/>`,
-    text(across(band.from) + width / 2, top + 14, band.label, 'middle'),
-  );
+  if (band !== undefined) {
+    const width = across(band.to) - across(band.from);
+    parts.push(
+      `<rect x="${round(across(band.from))}" y="${top}" width="${round(width)}" height="${bottom - top}" fill="#f3ead9"/>`,
+      text(across(band.from) + width / 2, top + 14, band.label, 'middle'),
+    );
+  }
   for (const tick of ticksOf(y)) {
     parts.push(line([left, up(tick)], [right, up(tick)], FAINT));
     parts.push(text(left - 8, up(tick) + 4, y.format(tick), 'end'));
