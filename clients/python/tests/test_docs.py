@@ -19,8 +19,7 @@ README = (ROOT / "clients" / "python" / "README.md").read_text(encoding="utf-8")
 class Docstrings(unittest.TestCase):
     def test_examples(self) -> None:
         for module in (smg.rl._errors, smg.rl._models):
-            # Only ours: a name that was imported is tested where it is at home.
-            result = doctest.testmod(module)
+            result = doctest.testmod(module, verbose=False)  # whatever `-v` means to unittest
             self.assertEqual(result.failed, 0)
             self.assertGreater(result.attempted, 0)
 
