@@ -11,6 +11,7 @@ const ALLOWED = {
   auth: ['protocol', 'plugin-api'],
   audit: ['protocol', 'plugin-api'],
   admission: ['protocol', 'plugin-api'],
+  compat: ['protocol', 'plugin-api'],
   history: ['protocol', 'plugin-api'],
   upstream: ['protocol', 'plugin-api'],
   registry: ['protocol', 'plugin-api'],

@@ -105,6 +105,21 @@ export {
   type AnswerRecording,
   type RecordedRequest,
 } from './answer-recorder';
+export { AFFINITY, type Affinity } from './affinity';
+export {
+  ENGINE_CONTROL,
+  type EngineControl,
+  type FleetAnswer,
+  type FleetCall,
+  type FleetReport,
+} from './engine-control';
+export { REQUEST_TRACKER, type RequestTracker, type TrackedRequest } from './request-tracker';
+export {
+  WORKER_REGISTRAR,
+  type RegistrarAnswer,
+  type RegistrationOutcome,
+  type WorkerRegistrar,
+} from './worker-registrar';
 export { LIFECYCLE, type Lifecycle } from './lifecycle';
 export { PLUGIN_API_VERSION } from './version';
 export { ControlPlane, DataPlane, PLANE_METADATA, Public, type Plane } from './decorators/planes';

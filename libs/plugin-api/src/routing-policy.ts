@@ -32,6 +32,8 @@ export interface RoutingPolicy {
   addWorker?(worker: WorkerView): void;
   /** A worker left: forget everything about it. */
   removeWorker?(worker: WorkerView): void;
+  /** A conversation is over: the worker its key was kept to is forgotten. */
+  forgetKey?(key: string): void;
   /** The worker's KV cache is gone (new weights): forget its prefixes, keep its load scores. */
   resetWorker?(worker: WorkerView): void;
   /** Release timers; the instance is not used again. */
