@@ -55,12 +55,9 @@ export async function startPairs(
   const untilIdle = (): Promise<void> =>
     until('nothing is in flight', async () => {
       const { workers: rows } = await workers.list();
-      const loads = rows.map((row) => row.load ?? 0);
-      const busy = engines.map(({ requests }) => requests.filter(isRunning).length);
+      const loads = rows.map((row) => row.load);
+      const busy = engines.map(({ counters }) => counters.inFlight);
       return [...loads, ...busy].every((count) => count === 0);
     });
   return { ...gateway, prefill: fillers, decode: decoders, engines, untilIdle, stop };
 }
-
-const isRunning = (request: MockEngine['requests'][number]): boolean =>
-  !request.finished && !request.aborted;

@@ -73,9 +73,15 @@ export class DecodeGate
 
   /** Prefill succeeded: the answer may pass. @param prompt logprobs that go in front of decode's. */
   open(prompt: PromptLogprobs): void {
+    this.prompt = prompt;
+    // Not from inside the parser of the prefill connection: no other may be read on meanwhile.
+    process.nextTick(passHeld, this);
+  }
+
+  /** @internal */
+  passHeld(): void {
     if (this.isOpen || this.isAborted) return;
     this.isOpen = true;
-    this.prompt = prompt;
     if (this.rawHeaders === undefined) return;
     this.passHead(this.rawHeaders);
     const { held } = this;
@@ -258,6 +264,10 @@ export class DecodeGate
     this.listener.onDecodeEnd();
     this.reader?.onEnd();
   }
+}
+
+function passHeld(gate: DecodeGate): void {
+  gate.passHeld();
 }
 
 function onRestOver(gate: DecodeGate): void {
