@@ -16,6 +16,12 @@ from tests.support import ROOT, gateway, mock_engine
 README = (ROOT / "clients" / "python" / "README.md").read_text(encoding="utf-8")
 
 
+class Versions(unittest.TestCase):
+    def test_the_package_says_what_its_metadata_say(self) -> None:
+        metadata = (ROOT / "clients" / "python" / "pyproject.toml").read_text(encoding="utf-8")
+        self.assertIn(f'\nversion = "{smg.__version__}"\n', metadata)
+
+
 class Docstrings(unittest.TestCase):
     def test_examples(self) -> None:
         for module in (smg.rl._errors, smg.rl._models):

@@ -60,9 +60,10 @@ class Paused(FakeServerCase):
 
     def test_a_bad_timeout_sends_nothing(self) -> None:
         for timeout in (0, -1):
-            with self.assertRaises(ValueError):
+            with self.assertRaises(ValueError) as caught:
                 with paused(self.rl, SELECTOR, timeout=timeout):
                     self.ran = True
+            self.assertIsNone(caught.exception.__context__)  # not even a resume was tried
         self.assertFalse(self.ran)
         self.assertEqual(self.server.requests, [])
 
