@@ -69,7 +69,7 @@ describe('a simulation', () => {
 
   it('gives the process its clock back', async () => {
     await run('round_robin', scenarioOf({ workers: 2, leg: 'regular', rate: 1, seconds: 20 }));
-    expect(performance.now).toBe(realNow);
+    expect(Reflect.get(performance, 'now')).toBe(realNow);
     await new Promise((resolve) => setImmediate(resolve));
   });
 });
