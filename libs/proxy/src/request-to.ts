@@ -27,5 +27,6 @@ export function requestTo(
     headers: buildRequestHeaders(head.headers, credentials, sent !== undefined, sent?.contentType),
     body: sent?.body ?? null,
     source: sent?.source,
+    freshConnection: route.isSentOnce === true,
   };
 }

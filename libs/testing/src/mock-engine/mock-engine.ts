@@ -229,7 +229,17 @@ export class MockEngine {
       this.counters.ended(request);
     });
     const behaviour = this.script.takeForRequest(request);
+    const chunks = [early];
+    const keep = (chunk: Buffer): void => void chunks.push(chunk);
+    const leave = (): void => void socket.destroy();
+    // Only who reads learns that a client has left.
+    socket.on('data', keep);
+    socket.on('end', leave);
+    socket.resume();
     await sleep(behaviour?.delayMs ?? 0, gone.signal);
+    socket.off('data', keep);
+    socket.off('end', leave);
+    if (socket.destroyed) return;
     if (behaviour?.cut !== undefined) {
       if (behaviour.cut.how === 'reset') socket.resetAndDestroy();
       else if (behaviour.cut.how === 'fin') socket.end();
@@ -247,7 +257,7 @@ export class MockEngine {
     }
     request.status = 101;
     socket.write(acceptWebSocket(request, this.falseAccept));
-    this.webSockets.push(new MockWebSocket(request, socket, early));
+    this.webSockets.push(new MockWebSocket(request, socket, Buffer.concat(chunks)));
   }
 
   private async respond(

@@ -19,6 +19,7 @@ import { type OpeningHandshake, readHandshake } from '../core/websocket-handshak
 import { poolOf } from '../labelled.pool';
 import { replyOfRoute } from '../kind-replies';
 import { refuseWithoutCredentials } from '../realtime-credentials';
+import { EarlyBytes } from './early-bytes';
 import { type EngineAnswer, EngineHandshake, type HandshakeOwner } from './engine-handshake';
 import { modelInQuery, withModel } from './model-query';
 import { type OpenSockets } from './open-sockets';
@@ -60,6 +61,7 @@ export class SocketRun implements EntryOwner, HandshakeOwner, TunnelOwner {
   private passAuthorization = true;
   private tenant: string | undefined;
   private handshake: OpeningHandshake | undefined;
+  private early: EarlyBytes | undefined;
   private call: UpstreamCall | undefined;
   private tunnel: SocketTunnel | undefined;
   private isBroken = false;
@@ -117,6 +119,7 @@ export class SocketRun implements EntryOwner, HandshakeOwner, TunnelOwner {
       return;
     }
     this.handshake = result.handshake;
+    this.early = new EarlyBytes(parts.socket, parts.early);
     if (services.entry === undefined) {
       this.route();
       return;
@@ -224,7 +227,7 @@ export class SocketRun implements EntryOwner, HandshakeOwner, TunnelOwner {
 
   onEngineTunnel(tunnel: UpstreamTunnel): void {
     const { parts, services, worker } = this;
-    const { exchange, socket, early } = parts;
+    const { exchange, socket } = parts;
     services.metrics.answered(SWITCHING);
     worker?.recordOutcome(SWITCHING);
     this.share?.answered(true);
@@ -246,7 +249,7 @@ export class SocketRun implements EntryOwner, HandshakeOwner, TunnelOwner {
     const idleSecs = services.options.realtimeIdleTimeoutSecs ?? DEFAULT_IDLE_SECS;
     this.tunnel = new SocketTunnel(socket, tunnel.socket, idleSecs * 1000, this);
     parts.sockets.add(this.tunnel);
-    this.tunnel.start(early);
+    this.tunnel.start(this.early?.take() ?? parts.early);
   }
 
   onEngineAnswer({ status, contentType, body }: EngineAnswer): void {
@@ -307,6 +310,7 @@ export class SocketRun implements EntryOwner, HandshakeOwner, TunnelOwner {
   private answer(status: number, headers: readonly string[], body: Buffer | string): void {
     this.writer.headSent = true;
     this.status = status;
+    this.early?.take();
     answerRaw(this.parts.socket, status, headers, body);
   }
 
