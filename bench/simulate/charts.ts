@@ -10,6 +10,7 @@ export const DRAWN = [
   'cache_aware tight',
   'prefix_hash',
   'consistent_hashing',
+  'manual min_load',
   'least_load sticky',
   'round_robin',
 ];
@@ -104,9 +105,9 @@ function tradeOf(results: readonly Result[], workers: number): string {
   return pointChart({
     title: `Hit rate against waiting, ${workers} workers`,
     x: HIT_RATE,
-    y: { ...TTFT_P99, label: 'time to first token, mean', least: 100, most: 2_000, isLog: false },
+    y: { ...TTFT_P99, label: 'time to first token, mean', least: 0, most: 1_250, isLog: false },
     points: results
-      .filter(({ outcome }) => outcome.ttftMean < 2_000)
+      .filter(({ outcome }) => outcome.ttftMean < 1_250)
       .map(({ variant, outcome }) => ({
         name: variant.name,
         x: outcome.hitRate,
@@ -122,7 +123,9 @@ function refitOf(results: readonly Result[], workers: number): string {
     title: `Hit rate through a rolling refit, ${workers} workers`,
     x: { label: 'seconds', least: 0, most: length, format: String },
     y: HIT_RATE,
-    band: { from: refit.at, to: refit.at + refit.groups * refit.pause, label: 'new weights' },
+    ...(refit.at < length && {
+      band: { from: refit.at, to: refit.at + refit.groups * refit.pause, label: 'new weights' },
+    }),
     series: drawn.map(({ variant, outcome }) => ({
       name: variant.name,
       points: outcome.timeline.map((rate, i) => [(i + 0.5) * TIMELINE_STEP, rate] as const),

@@ -34,6 +34,11 @@ export class EventQueue {
     this.at(this.now + delay, run);
   }
 
+  /** Forgets what is left; whoever still knows the queue then holds nothing of the run. */
+  clear(): void {
+    this.heap.length = 0;
+  }
+
   /** Runs the next event. @returns false when there is none. */
   step(): boolean {
     const { heap } = this;

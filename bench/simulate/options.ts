@@ -21,6 +21,7 @@ export const USAGE = `npm run bench:simulate -- [options]
   --only <a,b>         policies and variants whose names contain one of these (all)
   --no-prefill         leave out the fleet of prefill workers
   --no-sweep           leave out the fleet under more and more requests
+  --no-refit           leave the weights and caches of engines alone
   --rate <n>           requests per second and worker (${RATE})
   --seconds <n>        simulated seconds (by the size of the fleet)
   --seed <n>           of the trace and of the policies (1)
@@ -45,6 +46,7 @@ export function parseOptions(args: readonly string[]): Options {
       only: { type: 'string' },
       'no-prefill': { type: 'boolean' },
       'no-sweep': { type: 'boolean' },
+      'no-refit': { type: 'boolean' },
       rate: { type: 'string' },
       seconds: { type: 'string' },
       seed: { type: 'string' },
@@ -59,10 +61,12 @@ export function parseOptions(args: readonly string[]): Options {
   const rate = number('rate', values.rate, [0.01, 100]) ?? RATE;
   const seconds = number('seconds', values.seconds, [20, 10_000]) ?? (smoke ? 40 : undefined);
   const sizes = smoke ? [8] : (listOf(values.workers)?.map(size) ?? FLEETS);
-  const scenarios = sizes.map((workers) => scenarioOf({ workers, leg: 'regular', rate, seconds }));
+  const hasRefit = values['no-refit'] !== true;
+  const base = { rate, seconds, hasRefit };
+  const scenarios = sizes.map((workers) => scenarioOf({ ...base, workers, leg: 'regular' }));
   if (values['no-prefill'] !== true) {
     const workers = smoke ? 4 : PREFILL_WORKERS;
-    scenarios.push(scenarioOf({ workers, leg: 'prefill', rate, seconds }));
+    scenarios.push(scenarioOf({ ...base, workers, leg: 'prefill' }));
   }
   return {
     seed: Math.floor(number('seed', values.seed, [0, 2 ** 31]) ?? 1),
@@ -71,7 +75,7 @@ export function parseOptions(args: readonly string[]): Options {
       smoke || values['no-sweep'] === true
         ? []
         : SWEEP_RATES.map((each) =>
-            scenarioOf({ workers: SWEEP_WORKERS, leg: 'regular', rate: each, seconds }),
+            scenarioOf({ ...base, workers: SWEEP_WORKERS, leg: 'regular', rate: each }),
           ),
     variants: chooseVariants(listOf(values.only) ?? []),
     out: values.out,

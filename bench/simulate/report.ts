@@ -1,4 +1,4 @@
-import { table } from '../load/report';
+import { place, table } from '../load/report';
 import { seconds } from './charts';
 import { type Result } from './result';
 
@@ -34,7 +34,8 @@ function micros(ns: number): string {
 
 /** A table per fleet, Markdown. */
 export function tablesOf(results: readonly Result[]): string {
-  const lines: string[] = [];
+  const { date, commit, machine, node } = place(undefined);
+  const lines = [`${date}, commit ${commit}, ${machine}, Node ${node}.`];
   for (const name of new Set(results.map(({ scenario }) => scenario.name))) {
     const own = results.filter(({ scenario }) => scenario.name === name);
     const { seconds: length, warmUp } = own[0]!.scenario;

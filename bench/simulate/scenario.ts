@@ -50,9 +50,10 @@ export interface ScenarioOptions {
   readonly rate: number;
   /** Seconds; undefined: by the size of the fleet. */
   readonly seconds: number | undefined;
+  readonly hasRefit: boolean;
 }
 
-export function scenarioOf({ workers, leg, rate, seconds }: ScenarioOptions): Scenario {
+export function scenarioOf({ workers, leg, rate, seconds, hasRefit }: ScenarioOptions): Scenario {
   const length = seconds ?? SECONDS[workers] ?? 240;
   const groups = Math.min(8, workers);
   return {
@@ -63,6 +64,6 @@ export function scenarioOf({ workers, leg, rate, seconds }: ScenarioOptions): Sc
     warmUp: length * 0.2,
     rate,
     engine: { ...ENGINE, decodes: leg === 'regular' },
-    refit: { at: length * 0.55, groups, pause: (length * 0.2) / groups },
+    refit: { at: hasRefit ? length * 0.55 : Infinity, groups, pause: (length * 0.2) / groups },
   };
 }

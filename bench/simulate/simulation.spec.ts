@@ -6,7 +6,13 @@ import { realNow } from './simulated-time';
 import { makeTrace } from './trace';
 import { VARIANTS } from './variants';
 
-const SCENARIO: Scenario = scenarioOf({ workers: 4, leg: 'regular', rate: 2, seconds: 60 });
+const SCENARIO: Scenario = scenarioOf({
+  workers: 4,
+  leg: 'regular',
+  rate: 2,
+  seconds: 60,
+  hasRefit: true,
+});
 
 function variantOf(name: string) {
   return VARIANTS.find((variant) => variant.name === name)!;
@@ -48,7 +54,7 @@ describe('a simulation', () => {
   it('finds nothing right after all caches were emptied', async () => {
     const refit = { at: 30, groups: 1, pause: 0.001 };
     const scenario = { ...SCENARIO, engine: { ...ENGINE, maxRunning: 512 }, refit };
-    const calm = await run('cache_aware', { ...scenario, refit: { ...refit, at: 1_000 } });
+    const calm = await run('cache_aware', { ...scenario, refit: { ...refit, at: Infinity } });
     const { timeline } = await run('cache_aware', scenario);
     // Steps of five seconds.
     expect(timeline.slice(0, 6)).toEqual(calm.timeline.slice(0, 6));
@@ -59,7 +65,7 @@ describe('a simulation', () => {
     'serves every request with %s, on both legs',
     async (name) => {
       for (const leg of ['regular', 'prefill'] as const) {
-        const short = scenarioOf({ workers: 3, leg, rate: 1, seconds: 30 });
+        const short = scenarioOf({ workers: 3, leg, rate: 1, seconds: 30, hasRefit: true });
         const outcome = await run(name, short);
         expect(outcome.requests).toBeGreaterThan(20);
         expect(outcome.refused).toBe(0);
@@ -68,7 +74,10 @@ describe('a simulation', () => {
   );
 
   it('gives the process its clock back', async () => {
-    await run('round_robin', scenarioOf({ workers: 2, leg: 'regular', rate: 1, seconds: 20 }));
+    await run(
+      'round_robin',
+      scenarioOf({ workers: 2, leg: 'regular', rate: 1, seconds: 20, hasRefit: false }),
+    );
     expect(Reflect.get(performance, 'now')).toBe(realNow);
     await new Promise((resolve) => setImmediate(resolve));
   });

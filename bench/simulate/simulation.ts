@@ -55,6 +55,8 @@ export async function simulate(
     return run.result();
   } finally {
     time.restore();
+    // Timers of the policy lead here: its memory is measured without the engines.
+    queue.clear();
   }
 }
 
@@ -181,6 +183,7 @@ class Simulation {
 
   private planRefit(): void {
     const { at, groups, pause } = this.scenario.refit;
+    if (at === Infinity) return;
     for (let group = 0; group < groups; group += 1) {
       const members = this.fleet.workers.filter(({ place }) => place % groups === group);
       const from = (at + group * pause) * 1000;
