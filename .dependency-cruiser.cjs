@@ -95,6 +95,13 @@ module.exports = {
       from: { path: '^(src|libs|bench)/' },
       to: { path: '^(examples|clients|test)/' },
     },
+    {
+      name: 'client-stands-alone',
+      severity: 'error',
+      comment: 'A package of its own without dependencies: Node alone.',
+      from: { path: '^clients/typescript/src/' },
+      to: { pathNot: '^clients/typescript/src/', dependencyTypesNot: ['core'] },
+    },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
   ],
   options: {

@@ -41,6 +41,7 @@ export default tseslint.config(
       'node_modules/**',
       'examples/*/node_modules/**',
       'examples/*/dist/**',
+      'clients/*/dist/**',
       '.tmp/**',
     ],
   },
@@ -86,7 +87,13 @@ export default tseslint.config(
   },
   {
     // Tests speak to the process and to loosely typed JSON; assertions narrow it.
-    files: ['**/*.spec.ts', '**/*.e2e-spec.ts', 'test/**/*.ts', 'bench/**/*.ts'],
+    files: [
+      '**/*.spec.ts',
+      '**/*.e2e-spec.ts',
+      'test/**/*.ts',
+      'clients/*/test/**/*.ts',
+      'bench/**/*.ts',
+    ],
     rules: {
       'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],
       'no-restricted-properties': 'off',

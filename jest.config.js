@@ -15,6 +15,12 @@ const swc = [
   },
 ];
 
+// The client is compiled to ES modules as well, so its imports name files as they will be.
+const clientImports = {
+  '^\\./(encode|fanout-error|fetch-like|models|node-fetch|options|paused|read|rl|rl-error|transport)\\.js$':
+    './$1',
+};
+
 const project = (displayName, testMatch) => ({
   displayName,
   rootDir: __dirname,
@@ -24,8 +30,11 @@ const project = (displayName, testMatch) => ({
   transform: { '^.+\\.ts$': swc, 'node_modules/jose/.+\\.js$': swc },
   transformIgnorePatterns: ['/node_modules/(?!jose/)'],
   moduleFileExtensions: ['ts', 'js', 'json'],
-  moduleNameMapper: { '^@smg/([^/]+)$': '<rootDir>/libs/$1/src' },
-  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  moduleNameMapper: {
+    '^@smg/([^/]+)$': '<rootDir>/libs/$1/src',
+    ...(displayName === 'client' ? clientImports : {}),
+  },
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/clients/typescript/dist/'],
   setupFiles: ['reflect-metadata'],
 });
 
@@ -36,5 +45,6 @@ module.exports = {
     project('e2e', ['<rootDir>/test/e2e/**/*.e2e-spec.ts']),
     project('plugin', ['<rootDir>/test/plugin/**/*.spec.ts']),
     project('contract', ['<rootDir>/test/contract/**/*.spec.ts']),
+    project('client', ['<rootDir>/clients/typescript/test/**/*.spec.ts']),
   ],
 };

@@ -1,5 +1,19 @@
-import { Command } from 'commander';
-import { ControlPlane, type Outcome } from './control-plane';
+import { parseArgs } from 'node:util';
+import { FanoutError, RL, paused } from 'smg-gateway/client';
+
+// Puts a checkpoint on every SGLang engine that a selector names, all at once: pause, load, resume; then asks for one
+// answer and checks that the new weights made it. Exit code 0 if they did, 1 if anything failed, 2 if the command line is
+// wrong.
+
+const USAGE = `usage: refit-from-disk --model-path PATH --weight-version V [options]
+
+  --model-path PATH     checkpoint, as every engine sees it
+  --weight-version V    its version; whole numbers that grow
+  --smg URL             gateway [http://127.0.0.1:30000]
+  --selector SELECTOR   which engines [engine=sglang]
+  --api-key KEY         gateway's key [$SMG_API_KEY]
+  --timeout SECONDS     of one step, above the gateway's --rl-control-timeout-secs [660]
+`;
 
 /** Command line. */
 interface Flags {
@@ -7,66 +21,120 @@ interface Flags {
   readonly modelPath: string;
   readonly weightVersion: string;
   readonly selector: string;
-  readonly mode: string;
-  readonly timeout: string;
+  readonly apiKey: string | undefined;
+  readonly timeoutMs: number;
 }
 
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
-/** Pause, load, resume. An engine whose load failed stays paused: what it has in memory is unknown. */
-async function refit(plane: ControlPlane, engine: Outcome, flags: Flags): Promise<void> {
-  await plane.call(engine, 'pause_generation', { mode: flags.mode });
-  const loaded = await plane.call(engine, 'update_weights_from_disk', {
-    model_path: flags.modelPath,
-    weight_version: flags.weightVersion,
+/** @throws Error when the command line is wrong. */
+function flagsOf(): Flags | 'help' {
+  const { values } = parseArgs({
+    options: {
+      smg: { type: 'string', default: 'http://127.0.0.1:30000' },
+      'model-path': { type: 'string' },
+      'weight-version': { type: 'string' },
+      selector: { type: 'string', default: 'engine=sglang' },
+      'api-key': { type: 'string' },
+      timeout: { type: 'string', default: '660' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
   });
-  await plane.call(engine, 'continue_generation', {});
-  say(`${engine.url}: version ${flags.weightVersion}, loaded in ${loaded.latency_ms} ms`);
+  if (values.help) return 'help';
+  const { 'model-path': modelPath, 'weight-version': weightVersion } = values;
+  if (modelPath === undefined) throw new Error('--model-path is required');
+  if (weightVersion === undefined) throw new Error('--weight-version is required');
+  const timeoutMs = Number(values.timeout) * 1000;
+  if (values.timeout.trim() === '' || Number.isNaN(timeoutMs)) {
+    throw new Error('--timeout must be a number');
+  }
+  return {
+    smg: values.smg,
+    modelPath,
+    weightVersion,
+    selector: values.selector,
+    apiKey: values['api-key'] ?? process.env['SMG_API_KEY'],
+    timeoutMs,
+  };
 }
 
-/** Asks for one answer of the new weights. @throws Error when it is not. */
-async function probe({ smg, weightVersion }: Flags): Promise<void> {
-  const key = process.env['SMG_API_KEY'];
-  const response = await fetch(`${smg}/generate`, {
+/** Whoever waits, waits for the slowest engine. Engines are resumed whatever happens. */
+async function refit(rl: RL, { selector, modelPath, weightVersion }: Flags): Promise<void> {
+  await paused(rl, selector, async (pause) => {
+    say(`paused ${pause.succeeded} engines`);
+    const body = { model_path: modelPath, weight_version: weightVersion, flush_cache: true };
+    const report = await rl.fanout('update_weights_from_disk', body, { selector });
+    for (const { url, body: answer, latencyMs } of Object.values(report.results)) {
+      const { success, message } = (answer ?? {}) as { success?: unknown; message?: unknown };
+      // An engine can refuse with a 200.
+      if (success === false) throw new Error(`${url} refused: ${String(message)}`);
+      say(`${url}: version ${weightVersion}, loaded in ${latencyMs} ms`);
+    }
+  });
+  say('resumed');
+}
+
+/** Asks for one answer and compares the version it is stamped with. */
+async function probe(rl: RL, { apiKey, weightVersion, timeoutMs }: Flags): Promise<void> {
+  const response = await fetch(`${rl.baseUrl}/generate`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
+      // Engines outside the selector may have older weights; they are not asked.
       'x-smg-version-policy': `min-version:${weightVersion}`,
-      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(apiKey === undefined || apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }),
     },
     body: JSON.stringify({ text: 'Hello!', sampling_params: { max_new_tokens: 4 } }),
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(timeoutMs),
   });
-  await response.arrayBuffer();
-  const version = response.headers.get('x-smg-weight-version');
-  if (response.status !== 200) throw new Error(`/generate answered ${response.status}`);
-  if (version !== weightVersion) {
-    throw new Error(`/generate was answered by version ${version ?? 'unknown'}`);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`/generate answered ${response.status} ${text.slice(0, 500)}`);
+  const stamped = response.headers.get('x-smg-weight-version') ?? 'unknown';
+  const engine = response.headers.get('x-smg-routed-worker-id') ?? 'an engine';
+  if (stamped !== weightVersion) {
+    throw new Error(
+      `/generate was answered by ${engine} with version ${stamped}, not ${weightVersion}`,
+    );
   }
-  say(`${response.headers.get('x-smg-routed-worker-id') ?? ''} answered with version ${version}`);
+  // What the engine itself says, if it does.
+  const answer = JSON.parse(text) as { meta_info?: { weight_version?: unknown } } | null;
+  const reported = answer?.meta_info?.weight_version;
+  if (reported !== undefined && reported !== null && reported !== weightVersion) {
+    throw new Error(`${engine} reports version ${JSON.stringify(reported)}, not ${weightVersion}`);
+  }
+  say(`${engine} answered with version ${stamped}`);
 }
 
-async function main(): Promise<void> {
-  const flags = new Command('refit-from-disk')
-    .description('Puts a checkpoint on SGLang engines, one after the other. Key: SMG_API_KEY.')
-    .requiredOption('--model-path <path>', 'checkpoint, as every engine sees it')
-    .requiredOption('--weight-version <version>', 'its version; whole numbers that grow')
-    .option('--smg <url>', 'gateway', 'http://127.0.0.1:30000')
-    .option('--selector <selector>', 'which engines', 'engine=sglang')
-    .option('--mode <mode>', 'pause: abort, retract or in_place', 'retract')
-    .option('--timeout <seconds>', 'of one call, above that of the gateway', '660')
-    .parse()
-    .opts<Flags>();
-  const timeoutMs = Number(flags.timeout) * 1000;
-  if (!(timeoutMs > 0)) throw new Error('--timeout must be a positive number');
-  const plane = new ControlPlane(flags.smg, process.env['SMG_API_KEY'], timeoutMs);
-  for (const engine of await plane.healthy(flags.selector)) await refit(plane, engine, flags);
-  await probe(flags);
+async function main(flags: Flags): Promise<void> {
+  const { smg, apiKey, timeoutMs } = flags;
+  const rl = new RL({ baseUrl: smg, apiKey, timeoutMs });
+  await refit(rl, flags);
+  await probe(rl, flags);
 }
 
-main().catch((error: unknown) => {
-  console.error(error instanceof Error ? error.message : String(error));
-  process.exitCode = 1;
-});
+/** What went wrong, in a line or two. An error of several is told as them all. */
+function told(error: unknown): string[] {
+  if (!(error instanceof Error)) return [String(error)];
+  const lines =
+    error instanceof FanoutError
+      ? error.result.failed.map(({ url, error: code, message }) => `${url}: ${code}: ${message}`)
+      : [error.message];
+  return error.cause === undefined ? lines : [...lines, ...told(error.cause)];
+}
+
+let flags: Flags | 'help' | undefined;
+try {
+  flags = flagsOf();
+} catch (error) {
+  console.error(`${USAGE}\n${(error as Error).message}`);
+  process.exitCode = 2;
+}
+if (flags === 'help') say(USAGE);
+else if (flags !== undefined) {
+  main(flags).catch((error: unknown) => {
+    for (const line of told(error)) console.error(line);
+    process.exitCode = 1;
+  });
+}

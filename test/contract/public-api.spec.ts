@@ -65,7 +65,7 @@ describe('the public API', () => {
   );
 
   it('has the entry points of package.json, each with a source', () => {
-    expect(Object.keys(actual)).toEqual(['.', './plugin', './testing']);
+    expect(Object.keys(actual)).toEqual(['.', './plugin', './testing', './client']);
     for (const [, source] of entryPoints()) expect(existsSync(join(ROOT, source))).toBe(true);
   });
 
