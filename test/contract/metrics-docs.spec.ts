@@ -28,6 +28,7 @@ async function registered(): Promise<Metric[]> {
   writeFileSync(rateLimitConfig, 'tenants: []\n');
   const running = await startGateway({
     rl: { enabled: true },
+    pd: { enabled: true },
     routing: { engineMetrics: true },
     tenants: { rateLimitEnabled: true, rateLimitConfig },
   });

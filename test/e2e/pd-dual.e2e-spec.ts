@@ -180,7 +180,7 @@ describeLanes('[6.1] a pair of SGLang engines', ({ hotLane }) => {
       const got = await post('/generate', generate({ return_logprob: true, stream: true }));
       expect(got.text).toBe(expected);
     }
-    decode?.behave({ route: '/generate', times: 1, chunks: [...stream] });
+    decode?.behave({ route: '/generate', times: 1, chunks: stream.split('') });
     const bytewise = await post('/generate', generate({ return_logprob: true, stream: true }));
     expect(bytewise.text).toBe(expected);
     expect(dataOf(bytewise.text)).toHaveLength(3);

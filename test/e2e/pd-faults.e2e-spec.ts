@@ -1,4 +1,4 @@
-import { type Behaviour, type MockEngine } from '@smg/testing';
+import { type Behaviour } from '@smg/testing';
 import { open, send } from '../support/http';
 import { until } from '../support/until';
 import { chat, DONE } from './support/bodies';
@@ -72,7 +72,7 @@ describeLanes('a leg of a pair fails', ({ hotLane }) => {
     '$kind: $leg $name (stream: $stream)',
     async ({ kind, leg, behaviour, stream }) => {
       const pairs = fleet(kind);
-      const engine = pairs[leg][0] as MockEngine;
+      const engine = pairs[leg][0]!;
       const scripted = behaviour.cut?.at === 'accept' ? behaviour : { ...behaviour, route: CHAT };
       if (behaviour.cut?.at === 'accept') engine.dropConnections();
       engine.behave(scripted);
@@ -112,7 +112,7 @@ describeLanes('a leg of a pair fails', ({ hotLane }) => {
   ] as const)('the client leaves %s: both engines are released', async (_when, leg, behaviour) => {
     for (const kind of ['sglang', 'vllm']) {
       const pairs = fleet(kind);
-      pairs[leg][0]?.behave({ ...behaviour, route: CHAT } as Behaviour);
+      pairs[leg][0]?.behave({ ...behaviour, route: CHAT });
       const before = pairs[leg][0]?.requestsTo(CHAT).length ?? 0;
       const leave = new Promise<void>((resolve) => {
         void open(pairs.url + CHAT, { body: chat({ stream: true }) }).then(

@@ -21,8 +21,11 @@ export class ErrorModel {
   readonly error!: ErrorDetailModel;
 }
 
-/** `json_parse_error` has OpenAI's shape and no header. */
-const HEADERLESS: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['json_parse_error']);
+/** These have a shape of their own and no header. */
+const HEADERLESS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'json_parse_error',
+  'route_not_supported',
+]);
 
 /** Documents codes of the table, one entry per status with the codes it may carry. */
 export function Errors(...codes: readonly ErrorCode[]): MethodDecorator {
@@ -48,6 +51,29 @@ export function Errors(...codes: readonly ErrorCode[]): MethodDecorator {
     ),
   );
 }
+
+/** What a request to a pair of prefill and decode workers may fail with besides. */
+const PAIR_ERRORS = [
+  'prefill_bad_request',
+  'decode_bad_request',
+  'prefill_not_found',
+  'decode_not_found',
+  'prefill_internal_error',
+  'decode_internal_error',
+  'prefill_error',
+  'decode_error',
+  'route_not_supported',
+  'prefill_bad_gateway',
+  'decode_bad_gateway',
+  'prefill_request_failed',
+  'prefill_read_failed',
+  'prefill_upstream_error',
+  'decode_request_failed',
+  'decode_read_failed',
+  'server_selection_failed',
+  'prefill_unavailable',
+  'decode_unavailable',
+] as const satisfies readonly ErrorCode[];
 
 /** What a request to an engine may fail with before or at the engine. */
 export const INFERENCE_ERRORS = [
@@ -76,6 +102,7 @@ export const INFERENCE_ERRORS = [
   'connection_limit_reached',
   'call_upstream_timeout',
   'loop_detected',
+  ...PAIR_ERRORS,
 ] as const satisfies readonly ErrorCode[];
 
 /** What an information route may fail with. */
