@@ -10,8 +10,9 @@ const PAGE = 'docs/reference/routes.md';
 /** Routes of the page by plane: `data POST /generate`. */
 function documented(): string[] {
   const page = textOf(PAGE);
-  const [, inference = '', information = '', probes = '', control = '', rl = '', history = ''] =
+  const [, inference = '', information = '', probes = '', control = '', ...more] =
     page.split(/^## /m);
+  const [rl = '', history = '', realtime = ''] = more;
   const rows = (section: string): string[] =>
     section.split('\n').filter((line) => line.startsWith('| `'));
   const first = (row: string): string => row.split('|')[1] ?? '';
@@ -24,7 +25,7 @@ function documented(): string[] {
     ...rows(inference).flatMap((row) => routes(`| POST ${first(row)}`, 'data')),
     ...[...rows(information), ...rows(probes)].flatMap((row) => routes(row, 'public')),
     ...[...rows(control), ...rows(rl)].flatMap((row) => routes(row, 'control')),
-    ...rows(history).flatMap((row) => routes(row, 'data')),
+    ...[...rows(history), ...rows(realtime)].flatMap((row) => routes(row, 'data')),
   ].sort();
 }
 

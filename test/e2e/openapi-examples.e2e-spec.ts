@@ -1,6 +1,7 @@
 import { MockEngine } from '@smg/testing';
 import { startGateway, type RunningGateway } from '../support/gateway';
 import { send } from '../support/http';
+import { workersOf } from '../support/workers';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- JSON of any shape
 type Json = Record<string, any>;
@@ -19,7 +20,11 @@ interface Try {
 function triesOf(document: Json): Try[] {
   return Object.entries<Json>(document['paths']).flatMap(([path, item]) =>
     Object.entries<Json>(item).flatMap(([method, operation]) => {
-      const content = operation['requestBody']?.content['application/json'];
+      const media = operation['requestBody']?.content;
+      // Forms have no examples to paste; a WebSocket is no request.
+      if (media?.['multipart/form-data'] !== undefined || '101' in operation['responses'])
+        return [];
+      const content = media?.['application/json'];
       const bodies: [string, unknown][] =
         content === undefined
           ? [['', undefined]]
@@ -45,6 +50,13 @@ describe('the examples of the OpenAPI document', () => {
   beforeAll(async () => {
     engines = [await new MockEngine({}).start(), await new MockEngine({}).start()];
     gateway = await startGateway({ rl: { enabled: true } }, { engines });
+    const voice = await new MockEngine({ apiKey: 'own' }).start();
+    engines.push(voice);
+    await workersOf(gateway.url).added({
+      url: voice.url,
+      api_key: 'own',
+      labels: { realtime: 'true' },
+    });
     document = (await send(`${gateway.url}/openapi.json`)).json;
     const { workers } = (await send(`${gateway.url}/workers`)).json;
     const post = async (path: string, body: object): Promise<Json> =>

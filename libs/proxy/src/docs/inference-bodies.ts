@@ -122,11 +122,17 @@ export const GENERATE_BODY: InferenceBody = {
 };
 
 export const RERANK_BODY: InferenceBody = {
-  schema: open({ model: MODEL, query: { type: 'string' }, documents: DOCUMENTS }, [
-    'model',
-    'query',
-    'documents',
-  ]),
+  schema: open(
+    {
+      model: MODEL,
+      query: { type: 'string' },
+      documents: DOCUMENTS,
+      top_k: { type: 'integer', minimum: 1, description: 'Results kept; all when left out.' },
+      return_documents: { type: 'boolean', description: 'Default true.' },
+      rid: { description: 'Comes back as `id`.' },
+    },
+    ['model', 'query', 'documents'],
+  ),
   examples: one('Two documents', { model: MODEL_NAME, ...PAPERS }),
 };
 
@@ -134,3 +140,24 @@ export const RERANK_V1_BODY: InferenceBody = {
   schema: open({ query: { type: 'string' }, documents: DOCUMENTS }, ['query', 'documents']),
   examples: one('Two documents', PAPERS),
 };
+
+/** A realtime session; what it is to be like is for the engine to judge. */
+export const REALTIME_BODY: InferenceBody = {
+  schema: open({ model: MODEL }, ['model']),
+  examples: one('A session', { model: MODEL_NAME, voice: 'alloy' }),
+};
+
+export const CLIENT_SECRET_BODY: InferenceBody = {
+  schema: open({ session: open({ model: MODEL }, ['model']) }, ['session']),
+  examples: one('A key for a page', { session: { type: 'realtime', model: MODEL_NAME } }),
+};
+
+export const TRANSCRIPTION_FORM: Schema = open(
+  {
+    file: { type: 'string', format: 'binary', description: 'Audio, not empty.' },
+    model: MODEL,
+    stream: STREAM,
+    prompt: { type: 'string', maxLength: 65_536 },
+  },
+  ['file', 'model'],
+);

@@ -1,17 +1,28 @@
-import { ApiBody, ApiHeader, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import {
+  ApiBody,
+  ApiConsumes,
+  ApiHeader,
+  ApiOperation,
+  ApiQuery,
+  ApiResponse,
+  ApiTags,
+} from '@nestjs/swagger';
 import { type RouteDescriptions } from '@smg/plugin-api';
 import { ROUTED_WORKER_ID, ROUTING_KEY, VERSION_POLICY } from '@smg/protocol';
 import {
   CHAT_BODY,
+  CLIENT_SECRET_BODY,
   CLASSIFY_BODY,
   COMPLETIONS_BODY,
   EMBEDDINGS_BODY,
   GENERATE_BODY,
   type InferenceBody,
   MESSAGES_BODY,
+  REALTIME_BODY,
   RERANK_BODY,
   RERANK_V1_BODY,
   RESPONSES_BODY,
+  TRANSCRIPTION_FORM,
 } from './inference-bodies';
 import { Errors, INFERENCE_ERRORS, RELAY_ERRORS } from './inference-errors';
 
@@ -25,6 +36,11 @@ type Route =
   | 'classify'
   | 'messages'
   | 'responses'
+  | 'transcriptions'
+  | 'realtime'
+  | 'realtimeSessions'
+  | 'realtimeClientSecrets'
+  | 'realtimeTranscription'
   | 'modelInfo'
   | 'serverInfo'
   | 'healthGenerate';
@@ -81,6 +97,110 @@ function inference(
   ];
 }
 
+const RANKING = {
+  type: 'object',
+  properties: {
+    results: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          score: { type: 'number' },
+          document: { type: 'string' },
+          index: { type: 'integer' },
+          meta_info: { type: 'object', additionalProperties: true },
+        },
+        required: ['score', 'index'] as string[],
+      },
+    },
+    model: { type: 'string' },
+    usage: { type: 'object', nullable: true },
+    object: { type: 'string', example: 'rerank' },
+    id: { nullable: true },
+    created: { type: 'integer', description: 'Unix time in seconds.' },
+  },
+} as const;
+
+const rerank = (summary: string, { schema, examples }: InferenceBody): MethodDecorator[] => [
+  ApiOperation({
+    summary,
+    description: 'Engines are asked at `/v1/rerank`; the answer has one shape for all of them.',
+  }),
+  ...HEADERS,
+  ApiBody({ required: true, schema, examples }),
+  ApiResponse({
+    status: 200,
+    description: 'The ranking, in the order of the engine.',
+    headers: WORKER_HEADER,
+    content: { 'application/json': { schema: RANKING } },
+  }),
+  Errors(...INFERENCE_ERRORS, 'rerank_response_build_failed'),
+];
+
+const TRANSCRIPTION: MethodDecorator[] = [
+  ApiOperation({
+    summary: 'Transcription of audio',
+    description:
+      'The form goes to one worker, byte for byte but for an alias. A form that breaks a rule is refused in plain text.',
+  }),
+  ...HEADERS,
+  ApiConsumes('multipart/form-data'),
+  ApiBody({ required: true, schema: TRANSCRIPTION_FORM }),
+  ApiResponse({
+    status: 200,
+    description: "The engine's answer.",
+    headers: WORKER_HEADER,
+    content: {
+      'application/json': { schema: ANSWER },
+      'text/event-stream': { schema: { type: 'string' } },
+    },
+  }),
+  Errors(...INFERENCE_ERRORS, 'invalid_request'),
+];
+
+const session = (summary: string, { schema, examples }: InferenceBody): MethodDecorator[] => [
+  ApiOperation({
+    summary,
+    description:
+      'Asked of the least busy worker with the label `realtime=true`, once; its status, type and body are relayed.',
+  }),
+  ...HEADERS,
+  ApiBody({ required: true, schema, examples }),
+  ApiResponse({
+    status: 200,
+    description: "The engine's answer.",
+    headers: WORKER_HEADER,
+    content: { 'application/json': { schema: ANSWER } },
+  }),
+  Errors(...INFERENCE_ERRORS, 'missing_credentials'),
+];
+
+const SOCKET: MethodDecorator[] = [
+  ApiOperation({
+    summary: 'Realtime session over WebSocket',
+    description: 'After the handshake frames pass between client and engine as they are.',
+  }),
+  ...HEADERS,
+  ApiQuery({
+    name: 'model',
+    required: true,
+    schema: { type: 'string', example: 'mock-model' },
+    description: 'Model or alias.',
+  }),
+  ApiResponse({ status: 101, description: 'The connection speaks WebSocket.' }),
+  Errors(
+    'invalid_request',
+    'missing_credentials',
+    'model_not_found',
+    'upgrade_required',
+    'no_available_workers',
+    'workers_filtered',
+    'call_upstream_request_error',
+    'upstream_invalid_response',
+    'call_upstream_timeout',
+  ),
+];
+
 const relayed = (summary: string, paths: string): MethodDecorator[] => [
   ApiOperation({ summary, description: `The first ready worker is asked at ${paths}.` }),
   ApiResponse({
@@ -106,10 +226,18 @@ export const INFERENCE_DESCRIPTION: RouteDescriptions<Route> = {
     ],
     embeddings: [ApiTags('Inference'), ...inference('Embeddings', EMBEDDINGS_BODY, false)],
     classify: [ApiTags('Inference'), ...inference('Classification', CLASSIFY_BODY, false)],
-    rerank: [ApiTags('Inference'), ...inference('Rerank documents', RERANK_BODY, false)],
-    rerankV1: [
+    rerank: [ApiTags('Inference'), ...rerank('Rerank documents', RERANK_BODY)],
+    rerankV1: [ApiTags('Inference'), ...rerank('Rerank documents with any worker', RERANK_V1_BODY)],
+    transcriptions: [ApiTags('Inference'), ...TRANSCRIPTION],
+    realtime: [ApiTags('Inference'), ...SOCKET],
+    realtimeSessions: [ApiTags('Inference'), ...session('Realtime session', REALTIME_BODY)],
+    realtimeClientSecrets: [
       ApiTags('Inference'),
-      ...inference('Rerank documents with any worker', RERANK_V1_BODY, false),
+      ...session('Key of a realtime session', CLIENT_SECRET_BODY),
+    ],
+    realtimeTranscription: [
+      ApiTags('Inference'),
+      ...session('Realtime transcription session', REALTIME_BODY),
     ],
     modelInfo: [
       ApiTags('Information'),

@@ -219,6 +219,20 @@ export class MockEngine {
     }
   }
 
+  private refusalOfSocket(
+    request: RecordedRequest,
+    behaviour: Behaviour | undefined,
+  ): string | undefined {
+    const { isAsleep } = this.state;
+    if (request.route === '/v1/realtime' && behaviour?.status === undefined && !isAsleep) {
+      return undefined;
+    }
+    const status = behaviour?.status ?? (isAsleep ? 503 : 404);
+    request.status = status;
+    const body = JSON.stringify(behaviour?.body ?? engineError(this.options.kind, status, 'no'));
+    return `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
+  }
+
   private async upgrade(incoming: IncomingMessage, socket: Socket, early: Buffer): Promise<void> {
     const request = new RecordedRequest(incoming);
     this.remember(request);
@@ -240,19 +254,14 @@ export class MockEngine {
     socket.off('data', keep);
     socket.off('end', leave);
     if (socket.destroyed) return;
-    if (behaviour?.cut !== undefined) {
-      if (behaviour.cut.how === 'reset') socket.resetAndDestroy();
-      else if (behaviour.cut.how === 'fin') socket.end();
+    const { cut } = behaviour ?? {};
+    if (cut !== undefined) {
+      cutSocket(socket, cut.how);
       return;
     }
-    const isAsleep = this.state.isAsleep;
-    if (request.route !== '/v1/realtime' || behaviour?.status !== undefined || isAsleep) {
-      const status = behaviour?.status ?? (isAsleep ? 503 : 404);
-      request.status = status;
-      const body = JSON.stringify(behaviour?.body ?? engineError(this.options.kind, status, 'no'));
-      socket.end(
-        `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-      );
+    const refusal = this.refusalOfSocket(request, behaviour);
+    if (refusal !== undefined) {
+      socket.end(refusal);
       return;
     }
     request.status = 101;
@@ -330,4 +339,9 @@ export class MockEngine {
     this.requests.push(request);
     if (this.requests.length > this.options.keepRequests) this.requests.shift();
   }
+}
+
+function cutSocket(socket: Socket, how: CutKind): void {
+  if (how === 'reset') socket.resetAndDestroy();
+  else if (how === 'fin') socket.end();
 }

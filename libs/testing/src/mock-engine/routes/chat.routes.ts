@@ -12,6 +12,7 @@ import {
   usageOf,
   type Body,
 } from './openai-generation';
+import { idsOf, logprobsOf } from './token.routes';
 
 async function chat(context: RouteContext): Promise<void> {
   const body = context.request.jsonObject();
@@ -27,15 +28,18 @@ async function chat(context: RouteContext): Promise<void> {
   const head = { id: choices[0]?.rid ?? '', created: CREATED, model: modelOf(body, context) };
   if (body['stream'] === true) return streamChat(context, body, choices, head);
   await Promise.all(choices.map((choice) => choice.run(context.answer.signal)));
+  const wantsIds = context.options.kind === 'vllm' && body['return_token_ids'] === true;
   return context.answer.json(200, {
     ...head,
     object: 'chat.completion',
-    choices: choices.map(({ text, finish }, index) => ({
+    choices: choices.map(({ text, finish, tokens }, index) => ({
       index,
       message: { role: 'assistant', content: text, reasoning_content: null, tool_calls: null },
-      logprobs: null,
+      logprobs: body['logprobs'] === true ? logprobsOf(tokens, wantsIds) : null,
       finish_reason: finish,
+      ...(wantsIds ? { token_ids: tokens.map(({ id }) => id) } : {}),
     })),
+    ...(wantsIds ? { prompt_token_ids: idsOf(prompt) } : {}),
     usage: usageOf(choices),
     ...kvTransferOf(context, body, head.id),
     ...metadataOf(context, choices[0]),

@@ -10,6 +10,7 @@ import {
 } from '../route-table';
 import { SseWriter } from '../sse';
 import { countTokens } from '../tokens';
+import { logprobsOf } from './token.routes';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -159,7 +160,9 @@ async function inferenceGenerate(context: RouteContext): Promise<void> {
         index: 0,
         token_ids: generation.tokens.map(({ id }) => id),
         finish_reason: generation.finish,
-        logprobs: null,
+        // Zero is a wish as well: the sampled token alone.
+        logprobs:
+          intOf(sampling['logprobs']) === undefined ? null : logprobsOf(generation.tokens, true),
       },
     ],
     prompt_logprobs: null,
@@ -173,4 +176,6 @@ export function addSglangGenerate(table: RouteTable): void {
 
 export function addVllmGenerate(table: RouteTable): void {
   table.inference('/inference/v1/generate', inferenceGenerate);
+  // The name SkyRL's own server has for it.
+  table.inference('/skyrl/v1/generate', inferenceGenerate);
 }

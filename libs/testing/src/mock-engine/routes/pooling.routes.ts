@@ -20,6 +20,14 @@ function inputsOf(input: unknown): readonly string[] | undefined {
 /** A number in [0, 1) that depends on the text. */
 const unit = (text: string, seed: number): number => hashText(text, seed) / 2 ** 32;
 
+/** OpenAI's clients ask for little-endian 32-bit floats in base64 unless told otherwise. */
+function encoded(values: readonly number[], format: unknown): unknown {
+  if (format !== 'base64') return values;
+  const bytes = Buffer.alloc(values.length * 4);
+  for (const [at, value] of values.entries()) bytes.writeFloatLE(value, at * 4);
+  return bytes.toString('base64');
+}
+
 async function embeddings(context: RouteContext): Promise<void> {
   const body = context.request.jsonObject();
   const inputs = inputsOf(body?.['input']);
@@ -32,7 +40,10 @@ async function embeddings(context: RouteContext): Promise<void> {
     data: inputs.map((text, index) => ({
       object: 'embedding',
       index,
-      embedding: Array.from({ length: dimensions }, (_, at) => unit(text, at + 1) * 2 - 1),
+      embedding: encoded(
+        Array.from({ length: dimensions }, (_, at) => unit(text, at + 1) * 2 - 1),
+        body['encoding_format'],
+      ),
     })),
     model: modelOf(body, context),
     usage: { prompt_tokens: tokens, total_tokens: tokens },

@@ -1,9 +1,9 @@
 import { objectOf, type RouteContext, type RouteTable } from '../route-table';
 
 /** A session as OpenAI describes one. The headers are there to see which of them are relayed. */
-function session(model: unknown, { answer, nextId, port }: RouteContext): Promise<void> {
-  const id = `sess-${port}-${nextId()}`;
-  return answer.json(
+function session(model: unknown, context: RouteContext): Promise<void> {
+  const id = `sess-${context.port}-${context.nextId()}`;
+  return context.answer.json(
     200,
     { id, object: 'realtime.session', model, client_secret: { value: `ek-${id}`, expires_at: 1 } },
     { 'x-engine-header': 'kept to itself', 'set-cookie': 'engine=1' },

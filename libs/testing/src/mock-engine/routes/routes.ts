@@ -9,6 +9,7 @@ import { addRealtime } from './realtime.routes';
 import { addResponses } from './responses.routes';
 import { addSglangControl } from './sglang-control.routes';
 import { addSglangInfo } from './sglang-info.routes';
+import { addVllmTokens } from './token.routes';
 import { addVllm } from './vllm-control.routes';
 
 /** Every route of one kind of engine. */
@@ -23,6 +24,7 @@ export function routesOf(kind: EngineKind): RouteTable {
   if (kind === 'vllm') {
     addVllmGenerate(table);
     addVllm(table);
+    addVllmTokens(table);
   } else {
     addSglangGenerate(table);
     addSglangInfo(table);

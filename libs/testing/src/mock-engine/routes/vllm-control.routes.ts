@@ -1,7 +1,6 @@
 import { engineError } from '../engine-error';
 import { MEMORY_TAGS, readTags, type PauseMode } from '../engine-state';
-import { objectOf, stringOf, type RouteContext, type RouteTable } from '../route-table';
-import { countTokens } from '../tokens';
+import { stringOf, type RouteContext, type RouteTable } from '../route-table';
 import { health, metrics, models } from './sglang-info.routes';
 
 /** Version string reported by the mock. */
@@ -106,23 +105,12 @@ async function weightChecker(context: RouteContext): Promise<void> {
     : context.answer.json(409, engineError('vllm', 409, 'the engine is paused or asleep'));
 }
 
-/** One id per word; good enough to be counted. */
-async function tokenize(context: RouteContext): Promise<void> {
-  const body = objectOf(context.request.jsonObject());
-  const prompt = stringOf(body['prompt']);
-  if (prompt === undefined) return bad(context, 'prompt is required');
-  const count = countTokens(prompt);
-  const tokens = Array.from({ length: count }, (_, at) => at + 1);
-  return context.answer.json(200, { count, max_model_len: 32_768, tokens });
-}
-
 export function addVllm(table: RouteTable): void {
   table
     .add('GET HEAD', '/health', health)
     .add('GET', '/v1/models', models)
     .add('GET', '/version', (context) => context.answer.json(200, { version: VLLM_VERSION }))
     .add('GET', '/metrics', metrics)
-    .add('POST', '/tokenize', tokenize)
     .add('POST', '/pause', pause)
     .add('POST', '/resume', resume)
     .add('GET', '/is_paused', (context) =>
