@@ -27,6 +27,7 @@ export function registrySlice(
     startupTimeoutSecs: workers.startupTimeoutSecs,
     startupDelaySecs: workers.startupDelaySecs,
     startupCheckIntervalSecs: workers.startupCheckIntervalSecs,
+    registrationWaitSecs: workers.registrationWaitSecs,
     jobQueueCapacity: workers.jobQueueCapacity,
     jobQueueConcurrency: workers.jobQueueConcurrency,
     dpAware: workers.dpAware,

@@ -1,6 +1,6 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type AuditEntry, type AuditLog, principalOf } from '@smg/plugin-api';
-import { REQUEST_ID } from '@smg/protocol';
+import { REQUEST_ID, redactUri } from '@smg/protocol';
 import { onResponseOver } from '@smg/proxy';
 
 /** Status of a request whose client left before it was answered. */
@@ -45,6 +45,8 @@ export function auditControlActions(fastify: FastifyInstance, log: AuditLog): vo
 
 function mayChangeSomething({ method, routeOptions }: FastifyRequest): boolean {
   if (method !== 'GET' && method !== 'HEAD') return true;
+  // Declared with `@RouteConfig({ changesEngines: true })`.
+  if (Reflect.get(routeOptions.config, 'changesEngines') === true) return true;
   return routeOptions.url?.endsWith(ENGINE_ROUTE) === true;
 }
 
@@ -54,9 +56,17 @@ function pathOf(request: FastifyRequest): string {
 
 /** The worker an action is about, or the selector that names several. */
 function resourceOf(request: FastifyRequest, reply: FastifyReply): string | undefined {
-  const id = textOf(request.params, 'id') ?? textOf(request.query, 'selector');
+  const id =
+    textOf(request.params, 'id') ??
+    textOf(request.query, 'selector') ??
+    redacted(textOf(request.query, 'url'));
   // An addition names its worker in the answer alone.
   return id ?? /^\/workers\/(.+)$/.exec(String(reply.getHeader('location') ?? ''))?.[1];
+}
+
+/** A worker's URL as it was asked for: what is refused may hold a password. */
+function redacted(url: string | undefined): string | undefined {
+  return url === undefined ? undefined : redactUri(url);
 }
 
 function textOf(members: unknown, name: string): string | undefined {

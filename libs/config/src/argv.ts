@@ -79,7 +79,7 @@ function* describeStrays(
     } else if (word.startsWith('-')) {
       if (!afterSecret.has(word)) yield describeFlag(argv, word);
     } else if (!named && word === argv[0] && /^[a-z][a-z-]*$/.test(word)) {
-      yield `${word}: unknown command; the commands are launch, start, mock-engine, config-docs, openapi; --help explains`;
+      yield `${word}: unknown command; the commands are launch, start, serve, rl, mock-engine, config-docs, openapi; --help explains`;
     } else if (operands.includes(word)) {
       yield strayArgument(argv, word);
     }

@@ -4,6 +4,9 @@ export {
   type CommandLineIo,
   type ProgramVersions,
 } from './parse-command-line';
+export { parseServeLine, workerUrlOf, type ServeLine } from './parse-serve-line';
+export { type ServeSettings, SERVE_OPTIONS } from './core/serve/serve.options';
+export { renderServeHelp } from './core/serve/render-serve-help';
 export { loadConfig } from './load-config';
 export { type BuildOptions } from './core/build-config';
 export { ConfigError } from './core/config-error';

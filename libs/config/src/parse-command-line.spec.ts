@@ -150,8 +150,8 @@ describe('command line: what cannot be understood', () => {
       'error: --dp-aware: is followed by an argument that belongs to no flag',
     ],
     [
-      ['serve'],
-      'error: serve: unknown command; the commands are launch, start, mock-engine, config-docs, openapi; --help explains',
+      ['server'],
+      'error: server: unknown command; the commands are launch, start, serve, rl, mock-engine, config-docs, openapi; --help explains',
     ],
   ])('%j', (argv, line) => {
     expect(errors(argv)).toContain(line);

@@ -89,7 +89,7 @@ function decide(
   return { kind: 'run', config, warnings };
 }
 
-function readFileOf(flags: readonly GivenValue[], io: CommandLineIo): ConfigFileReading {
+export function readFileOf(flags: readonly GivenValue[], io: CommandLineIo): ConfigFileReading {
   const raw = flags.find(({ option }) => option.flag === 'config')?.raw;
   const path = raw?.form === 'words' ? raw.words.at(-1) : undefined;
   // An empty path is refused where every value is read.
@@ -110,7 +110,7 @@ function reason(error: unknown): string {
 }
 
 /** Only the variables the table names: a catch-all prefix would read what Kubernetes injects. */
-function readEnvironment(env: CommandLineIo['env']): readonly GivenValue[] {
+export function readEnvironment(env: CommandLineIo['env']): readonly GivenValue[] {
   const given: GivenValue[] = [];
   for (const option of OPTION_TABLE) {
     const word = option.env === undefined ? undefined : env[option.env];
@@ -123,11 +123,14 @@ function readEnvironment(env: CommandLineIo['env']): readonly GivenValue[] {
   return given;
 }
 
-function print(text: string, warnings: readonly string[] = []): CommandLine {
+export function print(
+  text: string,
+  warnings: readonly string[] = [],
+): Extract<CommandLine, { kind: 'print' }> {
   return { kind: 'print', text, exitCode: 0, warnings };
 }
 
-function refuse(problems: readonly string[]): CommandLine {
+export function refuse(problems: readonly string[]): Extract<CommandLine, { kind: 'error' }> {
   const text = problems.map((problem) => `error: ${problem}`).join('\n');
   return { kind: 'error', text, exitCode: 2 };
 }

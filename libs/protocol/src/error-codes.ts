@@ -222,6 +222,11 @@ export const WORKER_API_CODES = {
   WORKER_NOT_FOUND: entry(404, 'info', 'No worker and no pending registration has this id.'),
   WORKER_ALREADY_EXISTS: entry(409, 'info', 'A worker with this URL is already registered.'),
   INTERNAL_SERVER_ERROR: entry(500, 'error', 'The job queue is full or closed.'),
+  WORKER_REGISTRATION_FAILED: entry(
+    502,
+    'warn',
+    'The registration that the client waited for has failed; the message says why.',
+  ),
 } as const satisfies Record<string, ErrorCodeEntry>;
 
 /** A code of the worker API. */

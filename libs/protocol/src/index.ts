@@ -50,3 +50,4 @@ export {
   type WorkerType,
 } from './worker.types';
 export { parseUrl } from './parse-url';
+export { preferredWait } from './preferred-wait';

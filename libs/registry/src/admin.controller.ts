@@ -1,6 +1,8 @@
 import { Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import { ControlPlane, DescribedBy } from '@smg/plugin-api';
 import type * as Description from './docs/admin.description';
+import { fleetLoads, type FleetLoads } from './core/fleet-loads';
 import { EngineFleet, type FlushReport, type WorkerLoad } from './engine.fleet';
 import { type Reply } from './reply';
 import { WorkerRegistry } from './worker.registry';
@@ -31,6 +33,19 @@ export class AdminController {
       total_workers: this.registry.total,
       ...(hasFailures ? { successful: report.successful, failed: report.failed } : {}),
     };
+  }
+
+  /** Engines answer to either method, and so do their clients ask. */
+  @Get('flush_cache')
+  @RouteConfig({ changesEngines: true })
+  getFlushCache(@Res({ passthrough: true }) reply: Reply): Promise<object> {
+    return this.flushCache(reply);
+  }
+
+  /** What an engine answers here, for all of them: one entry per worker and rank. */
+  @Get('v1/loads')
+  async engineLoads(): Promise<FleetLoads> {
+    return fleetLoads(this.registry.all(), await this.fleet.ranks());
   }
 
   @Get('get_loads')

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { mapBounded } from './core/map-bounded';
-import { type LoadDocument } from './core/engine-load';
+import { type EngineRank, type LoadDocument } from './core/engine-load';
 import { ranksOf, usedTokensOf } from './core/load-report';
 import { type Worker } from './core/worker';
 import { EngineQuestions } from './engine.questions';
@@ -45,12 +45,16 @@ export class EngineFleet {
     return { engines: engines.length, successful, failed };
   }
 
+  /** Ranks of the engines that say something, by base key; asked now. */
+  async ranks(): Promise<ReadonlyMap<string, readonly EngineRank[]>> {
+    const ranks = new Map<string, readonly EngineRank[]>();
+    for (const [key, answer] of await this.#ask()) if (answer.ok) ranks.set(key, answer.ranks);
+    return ranks;
+  }
+
   /** Asked now, whatever the load monitor last heard. */
   async loads(): Promise<readonly WorkerLoad[]> {
-    const answers = new Map<string, FetchedLoad>();
-    await mapBounded(this.#engines(), PARALLEL, async (worker) => {
-      answers.set(worker.baseKey, await this.fetcher.fetch(worker));
-    });
+    const answers = await this.#ask();
     return this.registry.all().map(({ url, baseKey, dpRank }) => {
       const answer = answers.get(baseKey);
       return answer?.ok === true
@@ -61,6 +65,14 @@ export class EngineFleet {
           }
         : { worker: url, load: -1 };
     });
+  }
+
+  async #ask(): Promise<ReadonlyMap<string, FetchedLoad>> {
+    const answers = new Map<string, FetchedLoad>();
+    await mapBounded(this.#engines(), PARALLEL, async (worker) => {
+      answers.set(worker.baseKey, await this.fetcher.fetch(worker));
+    });
+    return answers;
   }
 
   /** One worker per base URL. */

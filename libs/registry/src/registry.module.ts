@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Global, Module, type DynamicModule } from '@nestjs/common';
-import { READINESS_CHECK, WORKER_DIRECTORY, WORKER_EVENTS, WORKER_LOADS } from '@smg/plugin-api';
+import {
+  READINESS_CHECK,
+  WORKER_DIRECTORY,
+  WORKER_EVENTS,
+  WORKER_LOADS,
+  WORKER_REGISTRAR,
+} from '@smg/plugin-api';
 import { AdminController } from './admin.controller';
 import { systemClock } from './core/clock';
 import { JobQueue } from './core/job-queue';
@@ -15,6 +21,7 @@ import { LoadFetcher } from './load.fetcher';
 import { LoadMetrics } from './load.metrics';
 import { LoadMonitor } from './load.monitor';
 import { ModelsController } from './models.controller';
+import { RegistrationWaiter } from './registration.waiter';
 import { RegistrationWorkflow } from './registration.workflow';
 import { REGISTRY_OPTIONS, REGISTRY_RUNTIME, type RegistryRuntime } from './registry.tokens';
 import { SpecGate } from './spec.gate';
@@ -22,6 +29,7 @@ import { StartupRegistration } from './startup.registration';
 import { WorkerCommands } from './worker.commands';
 import { WorkerEventBus } from './worker-event.bus';
 import { WorkerMetrics } from './worker.metrics';
+import { CommandRegistrar } from './worker.registrar';
 import { WorkerRegistry } from './worker.registry';
 import { WorkerRemover } from './worker.remover';
 import { WorkersController } from './workers.controller';
@@ -42,7 +50,7 @@ const createJobQueue = (options: RegistryOptions, runtime: RegistryRuntime): Job
 /**
  * The registry of workers. Needs, from global modules: METRICS, WORKER_CALLER, WORKER_ADDRESSES and
  * ENGINE_CATALOG.
- * Provides WORKER_DIRECTORY, WORKER_EVENTS and WORKER_LOADS to everyone.
+ * Provides WORKER_DIRECTORY, WORKER_EVENTS, WORKER_LOADS and WORKER_REGISTRAR to everyone.
  */
 @Global()
 @Module({})
@@ -76,6 +84,9 @@ export class RegistryModule {
           inject: [REGISTRY_OPTIONS, REGISTRY_RUNTIME],
         },
         WorkerCommands,
+        RegistrationWaiter,
+        CommandRegistrar,
+        { provide: WORKER_REGISTRAR, useExisting: CommandRegistrar },
         HealthMonitor,
         StartupRegistration,
         ...READINESS_CHECK.provide(WorkersReadinessCheck),
@@ -84,6 +95,7 @@ export class RegistryModule {
         WORKER_DIRECTORY,
         WORKER_EVENTS,
         WORKER_LOADS,
+        WORKER_REGISTRAR,
         REGISTRY_OPTIONS,
         WorkerRegistry,
         WorkerCommands,

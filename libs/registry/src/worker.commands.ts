@@ -33,6 +33,7 @@ export interface AcceptedWorker {
 export class WorkerCommands implements BeforeApplicationShutdown {
   readonly #log = new Logger('registry');
   readonly #reservations = new Reservations();
+  readonly #addListeners: ((id: string) => void)[] = [];
 
   constructor(
     private readonly queue: JobQueue,
@@ -67,6 +68,18 @@ export class WorkerCommands implements BeforeApplicationShutdown {
     const address = this.gate.addressOf(spec);
     const taken = this.registry.byKey(address.key);
     if (taken !== undefined && taken.status !== 'draining') return this.replace(taken.id, spec);
+    const reserved = this.#reservations.byKey(address.key);
+    if (reserved !== undefined && !reserved.hasFailed) {
+      return { id: reserved.id, url: reserved.address.url };
+    }
+    return this.#enqueueAdd(reserved?.id ?? this.registry.newId(), spec, address);
+  }
+
+  /** Adds; a worker that is there already, or on its way, is left as it is. @throws WorkerApiError */
+  ensure(spec: WorkerSpecWire): AcceptedWorker {
+    const address = this.gate.addressOf(spec);
+    const taken = this.#registered(address);
+    if (taken !== undefined && taken.status !== 'draining') return taken;
     const reserved = this.#reservations.byKey(address.key);
     if (reserved !== undefined && !reserved.hasFailed) {
       return { id: reserved.id, url: reserved.address.url };
@@ -138,6 +151,17 @@ export class WorkerCommands implements BeforeApplicationShutdown {
     return pendingInfo(id, { ...spec, url: address.url }, this.queue.status(address.key));
   }
 
+  /** As {@link find}, but undefined for a worker that is not there. @param id a UUID. */
+  stateOf(id: string): WorkerInfoWire | undefined {
+    const isKnown = this.registry.byId(id) ?? this.#reservations.byId(id);
+    return isKnown === undefined ? undefined : this.find(id);
+  }
+
+  /** Told of every registration that has ended, however. */
+  onAddSettled(listener: (id: string) => void): void {
+    this.#addListeners.push(listener);
+  }
+
   /** @param model keeps workers that serve the name, wildcard workers included. */
   list(model?: string): readonly WorkerInfoWire[] {
     return this.registry
@@ -162,6 +186,7 @@ export class WorkerCommands implements BeforeApplicationShutdown {
         },
         settled: (error) => {
           this.#addSettled(reservation, error);
+          for (const listener of this.#addListeners) listener(id);
         },
       });
     } catch (error) {
@@ -202,6 +227,7 @@ export class WorkerCommands implements BeforeApplicationShutdown {
     this.queue.supersede(key, ['AddWorker']);
     this.queue.forget(key);
     this.#reservations.release(key);
+    for (const listener of this.#addListeners) listener(reservation.id);
     return reservation;
   }
 

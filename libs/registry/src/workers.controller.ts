@@ -3,7 +3,9 @@ import {
   Controller,
   Delete,
   Get,
+  Headers,
   HttpCode,
+  Inject,
   Param,
   Patch,
   Post,
@@ -12,16 +14,31 @@ import {
   Res,
   UseFilters,
 } from '@nestjs/common';
-import { type WorkerInfoWire, type WorkerSpecWire } from '@smg/protocol';
+import { preferredWait, type WorkerInfoWire, type WorkerSpecWire } from '@smg/protocol';
 import { ControlPlane, DescribedBy } from '@smg/plugin-api';
 import type * as Description from './docs/workers.description';
+import { type RegistryOptions } from './core/registry-options';
 import { type WorkerPatchWire } from './core/spec-merge';
+import { registrationFailed } from './core/worker-api-error';
 import { BodyPipe } from './dto/body.pipe';
 import { WorkerPatchDto } from './dto/worker-patch.dto';
 import { WorkerSpecDto } from './dto/worker-spec.dto';
-import { type Reply } from './reply';
+import { RegistrationWaiter } from './registration.waiter';
+import { REGISTRY_OPTIONS } from './registry.tokens';
+import { leaving, type Reply } from './reply';
 import { WorkerApiFilter } from './worker-api.filter';
 import { WorkerCommands } from './worker.commands';
+
+/** Longest wait for a registration, whatever the client prefers. */
+const MAX_WAIT_SECS = 300;
+
+interface AddedAnswer {
+  readonly status: 'accepted' | 'ready';
+  readonly worker_id: string;
+  readonly url: string;
+  readonly location: string;
+  readonly message: string;
+}
 
 interface AcceptedAnswer {
   readonly status: 'accepted';
@@ -47,24 +64,45 @@ interface WorkerList {
 )
 @Controller('workers')
 export class WorkersController {
-  constructor(private readonly commands: WorkerCommands) {}
+  constructor(
+    @Inject(REGISTRY_OPTIONS) private readonly options: RegistryOptions,
+    private readonly commands: WorkerCommands,
+    private readonly waiter: RegistrationWaiter,
+  ) {}
 
+  /** `Prefer: wait=<seconds>` asks for the outcome: 200 once the worker is ready. */
   @Post()
   @HttpCode(202)
-  add(
+  async add(
     @Body(new BodyPipe<WorkerSpecWire>(WorkerSpecDto)) spec: unknown,
+    @Headers('prefer') prefer: string | undefined,
     @Res({ passthrough: true }) reply: Reply,
-  ): AcceptedAnswer & { readonly url: string; readonly location: string } {
+  ): Promise<AddedAnswer> {
     const { id, url } = this.commands.add(spec as WorkerSpecWire);
     const location = `/workers/${id}`;
     reply.header('location', location);
+    const preferred = preferredWait(prefer);
+    const waitSecs = Math.min(preferred ?? this.options.registrationWaitSecs, MAX_WAIT_SECS);
+    if (preferred !== undefined) reply.header('preference-applied', `wait=${waitSecs}`);
+    const named = { worker_id: id, url, location };
+    if (waitSecs > 0 && (await this.isReady(id, waitSecs, reply))) {
+      reply.code(200);
+      return { status: 'ready', ...named, message: 'Worker is ready' };
+    }
     return {
       status: 'accepted',
-      worker_id: id,
-      url,
-      location,
+      ...named,
       message: 'Worker addition queued for background processing',
     };
+  }
+
+  /** @throws WorkerApiError WORKER_REGISTRATION_FAILED */
+  private async isReady(id: string, waitSecs: number, reply: Reply): Promise<boolean> {
+    const { left, release } = leaving(reply);
+    const outcome = await this.waiter.outcomeOf(id, waitSecs * 1000, left);
+    release();
+    if (outcome.kind === 'failed') throw registrationFailed(outcome.message);
+    return outcome.kind === 'routable';
   }
 
   @Get()

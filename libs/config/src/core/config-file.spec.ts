@@ -27,6 +27,7 @@ describe('config file', () => {
       expect(result.config.rl).toEqual({
         enabled: true,
         controlTimeoutSecs: 600,
+        routerVerbs: false,
         fanoutConcurrency: 3,
         versionPolicy: 'max-staleness:2',
       });

@@ -212,11 +212,14 @@ function checkQueue({ admission }: GatewayConfig, label: Label): readonly string
 /** Off means fully off; on, the limits must let a call happen. Source: SMG RL contract 1.2. */
 function checkRl({ rl }: GatewayConfig, label: Label): readonly string[] {
   if (!rl.enabled) {
-    return rl.versionPolicy === 'any'
-      ? []
-      : [
-          `${label('rl-version-policy')}: ${rl.versionPolicy} - rl.version_policy requires rl.enabled (--enable-rl)`,
-        ];
+    return [
+      ...(rl.versionPolicy === 'any'
+        ? []
+        : [
+            `${label('rl-version-policy')}: ${rl.versionPolicy} - rl.version_policy requires rl.enabled (--enable-rl)`,
+          ]),
+      ...(rl.routerVerbs ? [`${label('rl-router-verbs')}: needs --enable-rl`] : []),
+    ];
   }
   const limits: [flag: string, field: string, value: number][] = [
     ['rl-control-timeout-secs', 'control_timeout_secs', rl.controlTimeoutSecs],

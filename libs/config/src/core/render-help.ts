@@ -8,6 +8,8 @@ A model gateway: one endpoint in front of a fleet of inference engines.
 
 Commands:
   launch, start    Run the gateway (also what happens without a command)
+  serve            Start engines on this machine and the gateway in front of them
+  rl               Look at rollout engines and change their weights
   mock-engine      Run a mock engine to try the gateway with
   config-docs      Render the reference of every option
   openapi          Write docs/openapi.json

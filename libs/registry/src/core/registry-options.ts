@@ -62,6 +62,8 @@ export interface RegistryOptions {
   readonly startupTimeoutSecs: number;
   readonly startupDelaySecs: number;
   readonly startupCheckIntervalSecs: number;
+  /** How long a registration over the API is waited for when its client says nothing of it; 0: not at all. */
+  readonly registrationWaitSecs: number;
   readonly jobQueueCapacity: number;
   readonly jobQueueConcurrency: number;
   /** One worker per data-parallel rank. */
@@ -86,6 +88,7 @@ export const DEFAULT_REGISTRY_OPTIONS: RegistryOptions = {
   startupTimeoutSecs: 1800,
   startupDelaySecs: 0,
   startupCheckIntervalSecs: 30,
+  registrationWaitSecs: 0,
   jobQueueCapacity: 1000,
   jobQueueConcurrency: 200,
   dpAware: false,

@@ -28,3 +28,9 @@ export const workerExists = (url: string, id: string): WorkerApiError =>
 
 export const queueUnavailable = (reason: 'full' | 'closed'): WorkerApiError =>
   new WorkerApiError('INTERNAL_SERVER_ERROR', `The worker job queue is ${reason}`);
+
+export const registrationFailed = (message: string): WorkerApiError =>
+  new WorkerApiError(
+    'WORKER_REGISTRATION_FAILED',
+    `The worker could not be registered: ${message}`,
+  );

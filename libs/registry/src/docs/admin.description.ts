@@ -56,13 +56,60 @@ export class WorkerLoadsModel {
   readonly workers!: readonly WorkerLoadModel[];
 }
 
-export const ADMIN_DESCRIPTION: RouteDescriptions<'flushCache' | 'loads'> = {
+@ApiSchema({ name: 'FleetLoad' })
+export class FleetLoadModel {
+  @ApiProperty({ type: 'string', description: 'URL of the worker.' })
+  readonly worker!: string;
+  @ApiProperty({ type: 'integer' })
+  readonly dp_rank!: number;
+  @ApiProperty({ type: 'integer', description: 'Running and waiting.' })
+  readonly num_reqs!: number;
+  @ApiProperty({ type: 'integer', description: 'The same.' })
+  readonly num_total_reqs!: number;
+  @ApiProperty({ type: 'integer' })
+  readonly num_running_reqs!: number;
+  @ApiProperty({ type: 'integer' })
+  readonly num_waiting_reqs!: number;
+  @ApiProperty({ type: 'integer', required: false })
+  readonly num_used_tokens?: number;
+  @ApiProperty({ type: 'number', required: false, description: 'KV-cache use, 0..1.' })
+  readonly token_usage?: number;
+  @ApiProperty({
+    type: 'boolean',
+    description: '`false`: the engine said nothing; these are the requests this gateway sent it.',
+  })
+  readonly reported!: boolean;
+}
+
+@ApiSchema({ name: 'FleetLoads' })
+export class FleetLoadsModel {
+  @ApiProperty({ type: 'integer', description: 'Sum of the loads: 0 means drained.' })
+  readonly num_reqs!: number;
+  @ApiProperty({ type: 'integer', description: 'Entries of `loads`.' })
+  readonly dp_rank_count!: number;
+  @ApiProperty({ type: () => [FleetLoadModel] })
+  readonly loads!: readonly FleetLoadModel[];
+}
+
+const FLUSH = (summary: string): MethodDecorator[] => [
+  ApiOperation({ summary }),
+  ApiResponse({ status: 200, type: FlushReportModel, description: 'Every engine did.' }),
+  ApiResponse({ status: 206, type: FlushReportModel, description: 'Some did not.' }),
+];
+
+type Route = 'flushCache' | 'getFlushCache' | 'engineLoads' | 'loads';
+
+export const ADMIN_DESCRIPTION: RouteDescriptions<Route> = {
   controller: [ApiTags('Fleet')],
   methods: {
-    flushCache: [
-      ApiOperation({ summary: 'Flush the KV cache of every engine' }),
-      ApiResponse({ status: 200, type: FlushReportModel, description: 'Every engine did.' }),
-      ApiResponse({ status: 206, type: FlushReportModel, description: 'Some did not.' }),
+    flushCache: FLUSH('Flush the KV cache of every engine'),
+    getFlushCache: FLUSH('The same, as some clients of engines ask for it'),
+    engineLoads: [
+      ApiOperation({
+        summary: 'Load of every worker, in the words of an engine',
+        description: 'For clients that wait for an engine to be drained. Engines are asked now.',
+      }),
+      ApiResponse({ status: 200, type: FleetLoadsModel, description: 'The loads.' }),
     ],
     loads: [
       ApiOperation({

@@ -1,5 +1,6 @@
 import {
   ApiBody,
+  ApiHeader,
   ApiOperation,
   ApiParam,
   ApiQuery,
@@ -46,6 +47,12 @@ const BODY_REFUSALS = [
   ApiResponse(text(422, 'A member is missing or has the wrong type; the message names it.')),
 ];
 
+const LOCATION = { schema: { type: 'string' as const }, description: 'Path of the worker.' };
+const APPLIED = {
+  schema: { type: 'string' as const },
+  description: 'The wait that was kept, where the client asked for one.',
+};
+
 const CHANGED = ApiResponse({ status: 202, type: WorkerChangeModel, description: 'Accepted.' });
 
 export const WORKERS_DESCRIPTION: RouteDescriptions<Route> = {
@@ -56,6 +63,13 @@ export const WORKERS_DESCRIPTION: RouteDescriptions<Route> = {
         summary: 'Add a worker',
         description:
           'The engine is asked what it is and what it serves; its worker is `ready` once it answers.',
+      }),
+      ApiHeader({
+        name: 'prefer',
+        required: false,
+        schema: { type: 'string', example: 'wait=30' },
+        description:
+          '`wait=<seconds>`, at most 300: answer when the worker is ready. The default is `--registration-wait-secs`.',
       }),
       ApiBody({
         type: WorkerSpecDto,
@@ -71,10 +85,17 @@ export const WORKERS_DESCRIPTION: RouteDescriptions<Route> = {
         status: 202,
         type: WorkerAddModel,
         description: 'Accepted.',
-        headers: { location: { schema: { type: 'string' }, description: 'Path of the worker.' } },
+        headers: { location: LOCATION, 'preference-applied': APPLIED },
+      }),
+      ApiResponse({
+        status: 200,
+        type: WorkerAddModel,
+        description: 'The worker was waited for, and is ready.',
+        headers: { location: LOCATION, 'preference-applied': APPLIED },
       }),
       refused('BAD_REQUEST'),
       refused('WORKER_ALREADY_EXISTS'),
+      refused('WORKER_REGISTRATION_FAILED'),
       refused('INTERNAL_SERVER_ERROR'),
       ...BODY_REFUSALS,
     ],

@@ -143,4 +143,9 @@ export const RL_OPTIONS = [
     default: 'any',
     doc: 'Default version policy: `any`, `latest-only`, `min-version:<v>` or `max-staleness:<k>`; needs --enable-rl.',
   }),
+  option('rl.routerVerbs', 'rl-router-verbs', flag, {
+    default: false,
+    ours: true,
+    doc: 'Answer control routes of engines (`/pause`, `/update_weights_from_disk`, …) at the root, for the whole fleet; needs --enable-rl.',
+  }),
 ] as const;

@@ -36,6 +36,11 @@ export const LISTENER_OPTIONS = [
     default: 30,
     doc: 'Seconds between attempts to reach a worker that is being registered.',
   }),
+  option('workers.registrationWaitSecs', 'registration-wait-secs', one(seconds()), {
+    default: 0,
+    ours: true,
+    doc: 'How long `POST /workers` waits for its worker to be ready, at most 300; a `Prefer: wait=<seconds>` header says otherwise. 0 answers at once.',
+  }),
   option('workers.jobQueueCapacity', 'job-queue-capacity', one(usize(1, 1_000_000)), {
     default: 1000,
     doc: 'Worker jobs (add, replace, remove) that may wait; more are refused.',

@@ -1,7 +1,7 @@
 import { DEFAULT_REQUEST_ID_HEADERS } from '@smg/protocol';
 import { choice, onOff } from '../kinds/choices';
 import { flag, list, one, optional } from '../kinds/combine';
-import { i32, seconds, usize } from '../kinds/numbers';
+import { i32, integer, seconds, usize } from '../kinds/numbers';
 import { origin } from '../kinds/origin';
 import { filled, headerName, text } from '../kinds/texts';
 import { option, unavailable } from '../option';
@@ -14,6 +14,8 @@ const headerPair = text({
   check: (value) =>
     /^[^=]+=.+$/.test(value) ? good(value) : bad(`${show(value)} is not header=key`),
 });
+
+const errorStatus = integer({ label: 'status', min: 400, max: 599 });
 
 /** Bodies, deadlines and identity of requests. */
 export const REQUEST_OPTIONS = [
@@ -62,6 +64,23 @@ export const REQUEST_OPTIONS = [
     default: 600,
     ours: true,
     doc: 'Time without a byte either way after which a realtime socket is closed; 0 disables it.',
+  }),
+  option('requests.tracksIds', 'track-request-ids', flag, {
+    default: false,
+    ours: true,
+    doc: 'Remember which engine has a request that carries a `rid`, so that `/abort_request` asks that one alone.',
+  }),
+  option('requests.noEligibleStatus', 'no-eligible-status', optional(one(errorStatus)), {
+    default: undefined,
+    defaultText: '503',
+    ours: true,
+    doc: 'Status of an inference request that no engine may take now.',
+  }),
+  option('requests.backendFailedStatus', 'backend-failed-status', optional(one(errorStatus)), {
+    default: undefined,
+    defaultText: '500, 502 or 504, by what happened',
+    ours: true,
+    doc: 'Status of an inference request whose engine failed to answer; what an engine answers itself is relayed as it is.',
   }),
   unavailable('storage-context-headers', list(headerPair), {
     default: [],
