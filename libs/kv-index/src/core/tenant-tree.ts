@@ -253,7 +253,8 @@ export abstract class TenantTree {
 
   private stamp(holding: Holding): void {
     if (holding.node === this.root) return;
-    holding.stampedAt = this.now();
+    // A whole number: a fraction would be an object of its own.
+    holding.stampedAt = Math.floor(this.now());
     this.queue.touch(holding);
   }
 
