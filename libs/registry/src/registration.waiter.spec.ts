@@ -45,7 +45,7 @@ function holdHealth(): () => void {
 
 describe('POST /workers with Prefer: wait', () => {
   it('answers 200 when the worker can be routed to, not before', async () => {
-    const { flush, registry } = await boot();
+    const { registry } = await boot();
     const wellNow = holdHealth();
     let isAnswered = false;
     const answer = post('wait=20').finally(() => (isAnswered = true));
@@ -72,7 +72,7 @@ describe('POST /workers with Prefer: wait', () => {
   });
 
   it('says why when the registration fails', async () => {
-    const { caller, flush } = await boot({ startupTimeoutSecs: 1 });
+    const { caller } = await boot({ startupTimeoutSecs: 1 });
     caller.on('/health', { status: 503 });
     const answer = post('wait=60');
     await reach();
@@ -88,7 +88,7 @@ describe('POST /workers with Prefer: wait', () => {
   });
 
   it('waits no longer than five minutes', async () => {
-    const { flush, time } = await boot();
+    const { time } = await boot();
     holdHealth();
     const answer = post('wait=99999');
     await reach();
@@ -109,7 +109,7 @@ describe('POST /workers with Prefer: wait', () => {
   });
 
   it('a removal meanwhile ends the wait', async () => {
-    const { flush, call } = await boot();
+    const { call } = await boot();
     holdHealth();
     const answer = post('wait=20');
     await reach();

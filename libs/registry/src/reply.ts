@@ -10,7 +10,10 @@ export interface Reply {
 }
 
 /** A signal that fires when the client leaves before it was answered; release it when that is done. */
-export function leaving({ raw }: Reply): { readonly left: AbortSignal; release(): void } {
+export function leaving({ raw }: Reply): {
+  readonly left: AbortSignal;
+  readonly release: () => void;
+} {
   const controller = new AbortController();
   const onClose = (): void => {
     controller.abort();

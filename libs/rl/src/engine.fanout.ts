@@ -27,6 +27,17 @@ export class EngineFanout {
   ): Promise<FanoutReport> {
     const startedAt = performance.now();
     const targets = this.targetsOf(selector, startedAt);
+    return this.runAt(targets, selector.text, request, left);
+  }
+
+  /** The same for engines already chosen. @param why they were, for the log. */
+  async runAt(
+    targets: readonly WorkerView[],
+    why: string,
+    request: EngineRequest,
+    left: AbortSignal,
+  ): Promise<FanoutReport> {
+    const startedAt = performance.now();
     const report = await fanOut(
       targets,
       this.options.fanoutConcurrency,
@@ -39,7 +50,7 @@ export class EngineFanout {
     this.logger.log(
       {
         path: request.path,
-        selector: selector.text,
+        selector: why,
         total,
         succeeded,
         failed: failed.length,

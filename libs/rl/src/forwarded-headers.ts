@@ -13,7 +13,11 @@ const FORWARDED: ReadonlySet<string> = new Set([
  * `application/json` for a body of no type. Source: SMG RL contract 2.2.
  */
 export function forwardedHeaders(request: RlRequest): readonly string[] {
-  const { rawHeaders } = request.raw;
+  return forwardedOf(request.raw.rawHeaders, bytesOf(request).length > 0);
+}
+
+/** The same of a raw head. */
+export function forwardedOf(rawHeaders: readonly string[], hasBody: boolean): readonly string[] {
   const out: string[] = [];
   let hasType = false;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -25,6 +29,6 @@ export function forwardedHeaders(request: RlRequest): readonly string[] {
     }
     out.push(name, rawHeaders[at + 1] ?? '');
   }
-  if (!hasType && bytesOf(request).length > 0) out.push('content-type', 'application/json');
+  if (!hasType && hasBody) out.push('content-type', 'application/json');
   return out;
 }

@@ -1,5 +1,5 @@
 import { Logger, Module, type DynamicModule } from '@nestjs/common';
-import { CANDIDATE_FILTER, RESPONSE_INTERCEPTOR } from '@smg/plugin-api';
+import { CANDIDATE_FILTER, ENGINE_CONTROL, RESPONSE_INTERCEPTOR } from '@smg/plugin-api';
 import { CallObserver } from './call.observer';
 import { ControlCaller } from './control.caller';
 import { ControlEffectsReader } from './control-effects.reader';
@@ -12,6 +12,7 @@ import { EngineFanout } from './engine.fanout';
 import { EngineRows } from './engine.rows';
 import { EngineSelection } from './engine.selection';
 import { EngineWrites } from './engine.writes';
+import { FleetControl } from './fleet.control';
 import { RlEngineController } from './rl-engine.controller';
 import { RlFleetController } from './rl-fleet.controller';
 import { RlMetrics } from './rl.metrics';
@@ -49,7 +50,7 @@ function createFilter(
 
 /**
  * The RL control plane. Needs, from global modules: WORKER_DIRECTORY, WORKER_EVENTS, WORKER_CALLER,
- * ENGINE_CATALOG and METRICS. Not imported, it leaves no trace. What ties it to the rest is listed in
+ * ENGINE_CATALOG and METRICS. Provides ENGINE_CONTROL to everyone. Not imported, it leaves no trace. What ties it to the rest is listed in
  * COUPLING.md.
  */
 @Module({})
@@ -57,6 +58,7 @@ export class RlModule {
   static forRoot(options: RlOptions): DynamicModule {
     return {
       module: RlModule,
+      global: true,
       controllers: [RlWorkersController, RlEngineController, RlFleetController],
       providers: [
         { provide: RL_OPTIONS, useValue: options },
@@ -72,6 +74,8 @@ export class RlModule {
         EngineRows,
         EngineWrites,
         EngineFanout,
+        FleetControl,
+        { provide: ENGINE_CONTROL, useExisting: FleetControl },
         ...CANDIDATE_FILTER.provide({
           label: 'EligibilityFilter',
           useFactory: createFilter,
@@ -79,6 +83,7 @@ export class RlModule {
         }),
         ...RESPONSE_INTERCEPTOR.provide(WeightVersionInterceptor),
       ],
+      exports: [ENGINE_CONTROL],
     };
   }
 }

@@ -70,7 +70,11 @@ export class WorkerListModel {
 
 @ApiSchema({ name: 'WorkerChangeAccepted', description: 'The change is done in the background.' })
 export class WorkerChangeModel {
-  @ApiProperty({ type: 'string', enum: ['accepted'] })
+  @ApiProperty({
+    type: 'string',
+    enum: ['accepted', 'ready'],
+    description: '`ready`: a new worker that was waited for.',
+  })
   readonly status!: string;
   @ApiProperty({ type: 'string', format: 'uuid' })
   readonly worker_id!: string;

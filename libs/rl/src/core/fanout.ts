@@ -119,15 +119,19 @@ function failureOf(target: FanoutTarget, result: CallResult): FanoutFailure | un
 /**
  * The answer's body, as pieces of JSON text. Whole, the answers of a large fleet would not fit into
  * one string, and the engines have acted by now.
+ * @param more further members.
  */
-export function* renderFanout(report: FanoutReport): Generator<string> {
+export function* renderFanout(
+  report: FanoutReport,
+  more: Readonly<Record<string, unknown>> = {},
+): Generator<string> {
   let before = '{"results":{';
   for (const outcome of report.results) {
     yield `${before}${JSON.stringify(outcome.workerId)}:${renderOutcome(outcome)}`;
     before = ',';
   }
   const { failed, total, succeeded } = report;
-  const rest = JSON.stringify({ failed, total, succeeded }).slice(1);
+  const rest = JSON.stringify({ failed, total, succeeded, ...more }).slice(1);
   yield report.results.length === 0 ? `${before}},${rest}` : `},${rest}`;
 }
 
