@@ -44,6 +44,7 @@ module.exports = {
     project('unit', ['<rootDir>/{src,libs}/**/*.spec.ts', '<rootDir>/bench/**/*.spec.ts']),
     project('e2e', ['<rootDir>/test/e2e/**/*.e2e-spec.ts']),
     project('plugin', ['<rootDir>/test/plugin/**/*.spec.ts']),
+    project('frameworks', ['<rootDir>/test/frameworks/**/*.spec.ts']),
     project('contract', ['<rootDir>/test/contract/**/*.spec.ts']),
     project('client', ['<rootDir>/clients/typescript/test/**/*.spec.ts']),
   ],
