@@ -1,6 +1,6 @@
 import { TIMELINE_STEP } from './measures';
 import { type Result, type SweepPoint } from './result';
-import { type Axis, barChart, lineChart, pointChart } from './svg';
+import { type Axis, barChart, lineChart } from './svg';
 
 /** A file name and its content. */
 export type Chart = readonly [name: string, svg: string];
@@ -34,11 +34,16 @@ const HIT_RATE: Axis = {
   most: 1,
   format: percent,
 };
+const TTFT_MEAN: Axis = {
+  label: 'time to first token, mean',
+  least: 0,
+  most: 1_250,
+  format: seconds,
+};
 const TTFT_P99: Axis = {
-  label: 'time to first token, p99 (logarithmic)',
-  least: 500,
-  most: 100_000,
-  isLog: true,
+  label: 'time to first token, p99',
+  least: 0,
+  most: 7_000,
   format: seconds,
 };
 const DECISION: Axis = {
@@ -49,10 +54,9 @@ const DECISION: Axis = {
   format: micros,
 };
 const IMBALANCE: Axis = {
-  label: 'requests in flight: most loaded worker ÷ mean (logarithmic)',
-  least: 0.9,
-  most: 10,
-  isLog: true,
+  label: 'requests in flight: most loaded worker ÷ mean',
+  least: 0,
+  most: 3,
   format: (value) => value.toFixed(1),
 };
 
@@ -75,10 +79,13 @@ export function chartsOf(
     });
   return [
     ['hit-rate.svg', bars('KV-cache hit rate', HIT_RATE, ({ outcome }) => outcome.hitRate)],
+    [
+      'ttft-mean.svg',
+      bars('Time to first token, mean', TTFT_MEAN, ({ outcome }) => outcome.ttftMean),
+    ],
     ['ttft-p99.svg', bars('Time to first token, p99', TTFT_P99, ({ outcome }) => outcome.ttftP99)],
     ['imbalance.svg', bars('Imbalance', IMBALANCE, ({ outcome }) => outcome.maxOverMean)],
     ['decision.svg', bars('What a decision costs', DECISION, ({ cost }) => cost.cpu)],
-    ['trade.svg', tradeOf(ofMiddle, middle)],
     ['refit.svg', refitOf(ofMiddle, middle)],
     ...(sweep.length === 0 ? [] : [['sweep.svg', sweepOf(sweep)] as const]),
   ];
@@ -99,21 +106,6 @@ function rowsOf(
       return found === undefined ? Number.NaN : value(found);
     }),
   }));
-}
-
-function tradeOf(results: readonly Result[], workers: number): string {
-  return pointChart({
-    title: `Hit rate against waiting, ${workers} workers`,
-    x: HIT_RATE,
-    y: { ...TTFT_P99, label: 'time to first token, mean', least: 0, most: 1_250, isLog: false },
-    points: results
-      .filter(({ outcome }) => outcome.ttftMean < 1_250)
-      .map(({ variant, outcome }) => ({
-        name: variant.name,
-        x: outcome.hitRate,
-        y: outcome.ttftMean,
-      })),
-  });
 }
 
 function refitOf(results: readonly Result[], workers: number): string {
@@ -143,7 +135,7 @@ function sweepOf(sweep: readonly SweepPoint[]): string {
       most: Math.max(...rates),
       format: String,
     },
-    y: { label: '', least: 50, most: 100_000, isLog: true, format: seconds },
+    y: { label: '', least: 90, most: 20_000, isLog: true, format: seconds },
     series: DRAWN.map((name) => ({
       name,
       points: sweep

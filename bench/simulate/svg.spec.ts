@@ -1,4 +1,4 @@
-import { type Axis, barChart, lineChart, pointChart, ticksOf } from './svg';
+import { type Axis, barChart, lineChart, ticksOf } from './svg';
 
 const AXIS: Axis = { label: 'share', least: 0, most: 1, format: (value) => value.toFixed(1) };
 
@@ -62,18 +62,6 @@ describe('plots', () => {
     const [path] = elements(svg, 'path');
     expect(path!.match(/M/g)).toHaveLength(2);
     expect(path!.match(/L/g)).toHaveLength(1);
-  });
-
-  it('moves labels of points that fall together apart', () => {
-    const points = ['a', 'b', 'c'].map((name) => ({ name, x: 0.5, y: 0.5 }));
-    const svg = pointChart({ title: 'points', x: AXIS, y: AXIS, points });
-    assertWellFormed(svg);
-    const heights = points.map(({ name }) =>
-      Number(new RegExp(`y="([\\d.]+)"[^>]*>${name}<`).exec(svg)?.[1]),
-    );
-    heights.sort((a, b) => a - b);
-    expect(heights[1]! - heights[0]!).toBeGreaterThan(12);
-    expect(heights[2]! - heights[1]!).toBeGreaterThan(12);
   });
 
   it('has round values on its axes', () => {

@@ -109,47 +109,6 @@ export function lineChart({ title, x, y, series, band }: Lines): string {
   return document(title, bottom + 50, parts);
 }
 
-export interface Points {
-  readonly title: string;
-  readonly x: Axis;
-  readonly y: Axis;
-  readonly points: readonly { readonly name: string; readonly x: number; readonly y: number }[];
-}
-
-/** One labelled point per row; labels that would touch are moved apart. */
-export function pointChart({ title, x, y, points }: Points): string {
-  const [left, right, top, bottom] = [70, WIDTH - 150, 50, 430];
-  const across = scale(x, left, right);
-  const up = scale(y, bottom, top);
-  const parts = [heading(title)];
-  for (const tick of ticksOf(x)) {
-    parts.push(line([across(tick), top], [across(tick), bottom], FAINT));
-    parts.push(text(across(tick), bottom + 18, x.format(tick), 'middle'));
-  }
-  for (const tick of ticksOf(y)) {
-    parts.push(line([left, up(tick)], [right, up(tick)], FAINT));
-    parts.push(text(left - 8, up(tick) + 4, y.format(tick), 'end'));
-  }
-  parts.push(text((left + right) / 2, bottom + 38, x.label, 'middle'));
-  parts.push(text(left, top - 8, y.label, 'start'));
-  const taken: [number, number][] = [];
-  const sorted = [...points].sort((a, b) => up(a.y) - up(b.y));
-  for (const point of sorted) {
-    const [px, py] = [across(point.x), up(point.y)];
-    let labelY = py + 4;
-    while (taken.some(([tx, ty]) => Math.abs(tx - px) < 130 && Math.abs(ty - labelY) < 13)) {
-      labelY += 1;
-    }
-    taken.push([px, labelY]);
-    parts.push(
-      `<circle cx="${round(px)}" cy="${round(py)}" r="4.5" fill="${PALETTE[0]}"/>`,
-      line([px + 5, py], [px + 9, labelY - 4], FAINT),
-      text(px + 11, labelY, point.name, 'start'),
-    );
-  }
-  return document(title, bottom + 50, parts);
-}
-
 function scale(axis: Axis, from: number, to: number): (value: number) => number {
   const place = (value: number): number => (axis.isLog === true ? Math.log(value) : value);
   const [low, high] = [place(axis.least), place(axis.most)];
