@@ -95,7 +95,9 @@ describe('the OpenAPI document', () => {
     const bare = Object.entries<Document>(document['paths']).flatMap(([path, item]) =>
       Object.values<Document>(item)
         .filter(({ requestBody }) => requestBody !== undefined)
-        .filter((it) => !it['requestBody'].content['application/json'].examples)
+        .filter((it) =>
+          Object.values<Document>(it['requestBody'].content).some(({ examples }) => !examples),
+        )
         .map(() => path),
     );
     expect(bare).toEqual([]);

@@ -108,8 +108,8 @@ describe.each([true, false])('paths and methods without a route, hot lane %s', (
   it('routes of SMG that this version has not are unknown paths', async () => {
     const paths = [
       ...['/start_profile', '/stop_profile', '/parse/function_call', '/wasm'],
-      ...['/v1/tokenizers', '/v1/tokenize', '/v1/interactions', '/v1/responses/x', '/ha/health'],
-      ...['/v1/conversations', '/v1/realtime', '/v1/audio/transcriptions', '/v1/models/x'],
+      ...['/v1/tokenizers', '/v1/tokenize', '/v1/interactions', '/ha/health'],
+      ...['/v1/realtime/calls', '/v1/audio/speech', '/v1/models/x'],
     ];
     for (const path of paths) {
       for (const body of [undefined, {}]) {

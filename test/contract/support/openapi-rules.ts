@@ -147,7 +147,9 @@ export function faultsOf(document: Node): string[] {
   };
 
   const checkResponses = (at: string, responses: Node): void => {
-    if (!Object.keys(responses).some((status) => status.startsWith('2'))) fault(at, 'no success');
+    // 101: the connection goes on in another protocol.
+    const isSuccess = (status: string): boolean => status === '101' || status.startsWith('2');
+    if (!Object.keys(responses).some(isSuccess)) fault(at, 'no success');
     for (const [status, response] of Object.entries<Node>(responses)) {
       const place = `${at} ${status}`;
       if (!/^([1-5]\d\d|[1-5]XX|default)$/.test(status)) fault(place, 'no status');

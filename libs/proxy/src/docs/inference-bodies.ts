@@ -121,6 +121,14 @@ export const GENERATE_BODY: InferenceBody = {
   }),
 };
 
+/** Id of a ranking, as the client names it. */
+export const RID = {
+  oneOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] as {
+    type: string;
+    items?: { type: string };
+  }[],
+};
+
 export const RERANK_BODY: InferenceBody = {
   schema: open(
     {
@@ -129,7 +137,7 @@ export const RERANK_BODY: InferenceBody = {
       documents: DOCUMENTS,
       top_k: { type: 'integer', minimum: 1, description: 'Results kept; all when left out.' },
       return_documents: { type: 'boolean', description: 'Default true.' },
-      rid: { description: 'Comes back as `id`.' },
+      rid: { ...RID, description: 'Comes back as `id`.' },
     },
     ['model', 'query', 'documents'],
   ),
@@ -152,12 +160,47 @@ export const CLIENT_SECRET_BODY: InferenceBody = {
   examples: one('A key for a page', { session: { type: 'realtime', model: MODEL_NAME } }),
 };
 
-export const TRANSCRIPTION_FORM: Schema = open(
-  {
-    file: { type: 'string', format: 'binary', description: 'Audio, not empty.' },
-    model: MODEL,
-    stream: STREAM,
-    prompt: { type: 'string', maxLength: 65_536 },
-  },
-  ['file', 'model'],
-);
+export const TRANSCRIPTION_FORM: InferenceBody = {
+  schema: open(
+    {
+      file: { type: 'string', format: 'binary', description: 'Audio, not empty.' },
+      model: MODEL,
+      stream: STREAM,
+      prompt: { type: 'string', maxLength: 65_536 },
+    },
+    ['file', 'model'],
+  ),
+  examples: one('A recording', { file: 'speech.wav', model: MODEL_NAME }),
+};
+
+const ANY_MODEL = { ...MODEL, description: 'Left out: any worker.' } as const;
+const TOKENS = { type: 'array', items: { type: 'integer' } } as const;
+
+export const TOKENS_BODY: InferenceBody = {
+  schema: open(
+    {
+      model: ANY_MODEL,
+      token_ids: TOKENS,
+      sampling_params: { type: 'object', additionalProperties: true },
+      cache_salt: { type: 'string' },
+      stream: STREAM,
+    },
+    [],
+  ),
+  examples: one('Token ids', { token_ids: [1, 2, 3], sampling_params: { max_tokens: 8 } }),
+};
+
+export const RENDER_BODY: InferenceBody = {
+  schema: open({ model: ANY_MODEL, messages: MESSAGES }, []),
+  examples: one('One message', { model: MODEL_NAME, messages: HELLO }),
+};
+
+export const TOKENIZE_BODY: InferenceBody = {
+  schema: open({ model: ANY_MODEL, prompt: { type: 'string' }, messages: MESSAGES }, []),
+  examples: one('A text', { prompt: 'Hello!' }),
+};
+
+export const DETOKENIZE_BODY: InferenceBody = {
+  schema: open({ model: ANY_MODEL, tokens: TOKENS }, []),
+  examples: one('Token ids', { tokens: [1, 2, 3] }),
+};

@@ -14,6 +14,7 @@ import {
   CLIENT_SECRET_BODY,
   CLASSIFY_BODY,
   COMPLETIONS_BODY,
+  DETOKENIZE_BODY,
   EMBEDDINGS_BODY,
   GENERATE_BODY,
   type InferenceBody,
@@ -21,7 +22,11 @@ import {
   REALTIME_BODY,
   RERANK_BODY,
   RERANK_V1_BODY,
+  RENDER_BODY,
   RESPONSES_BODY,
+  RID,
+  TOKENIZE_BODY,
+  TOKENS_BODY,
   TRANSCRIPTION_FORM,
 } from './inference-bodies';
 import { Errors, INFERENCE_ERRORS, RELAY_ERRORS } from './inference-errors';
@@ -41,6 +46,13 @@ type Route =
   | 'realtimeSessions'
   | 'realtimeClientSecrets'
   | 'realtimeTranscription'
+  | 'inferenceGenerate'
+  | 'skyrlGenerate'
+  | 'renderChat'
+  | 'tokenize'
+  | 'detokenize'
+  | 'plainModelInfo'
+  | 'plainServerInfo'
   | 'modelInfo'
   | 'serverInfo'
   | 'healthGenerate';
@@ -114,9 +126,9 @@ const RANKING = {
       },
     },
     model: { type: 'string' },
-    usage: { type: 'object', nullable: true },
+    usage: { type: 'string', nullable: true, description: 'Always null.' },
     object: { type: 'string', example: 'rerank' },
-    id: { nullable: true },
+    id: { ...RID, nullable: true },
     created: { type: 'integer', description: 'Unix time in seconds.' },
   },
 } as const;
@@ -145,7 +157,11 @@ const TRANSCRIPTION: MethodDecorator[] = [
   }),
   ...HEADERS,
   ApiConsumes('multipart/form-data'),
-  ApiBody({ required: true, schema: TRANSCRIPTION_FORM }),
+  ApiBody({
+    required: true,
+    schema: TRANSCRIPTION_FORM.schema,
+    examples: TRANSCRIPTION_FORM.examples,
+  }),
   ApiResponse({
     status: 200,
     description: "The engine's answer.",
@@ -162,7 +178,8 @@ const session = (summary: string, { schema, examples }: InferenceBody): MethodDe
   ApiOperation({
     summary,
     description:
-      'Asked of the least busy worker with the label `realtime=true`, once; its status, type and body are relayed.',
+      'Asked of the least busy worker with the label `realtime=true`, once; its status, type and body are relayed. ' +
+      '401 `missing_credentials` without a body: neither the client nor the worker has credentials.',
   }),
   ...HEADERS,
   ApiBody({ required: true, schema, examples }),
@@ -172,7 +189,7 @@ const session = (summary: string, { schema, examples }: InferenceBody): MethodDe
     headers: WORKER_HEADER,
     content: { 'application/json': { schema: ANSWER } },
   }),
-  Errors(...INFERENCE_ERRORS, 'missing_credentials'),
+  Errors(...INFERENCE_ERRORS),
 ];
 
 const SOCKET: MethodDecorator[] = [
@@ -190,7 +207,6 @@ const SOCKET: MethodDecorator[] = [
   ApiResponse({ status: 101, description: 'The connection speaks WebSocket.' }),
   Errors(
     'invalid_request',
-    'missing_credentials',
     'model_not_found',
     'upgrade_required',
     'no_available_workers',
@@ -224,6 +240,23 @@ export const INFERENCE_DESCRIPTION: RouteDescriptions<Route> = {
       ...inference("Generate, SGLang's own route", GENERATE_BODY, true),
       Errors('missing_model'),
     ],
+    inferenceGenerate: [
+      ApiTags('Inference'),
+      ...inference("Generate from token ids, vLLM's own route", TOKENS_BODY, true),
+    ],
+    skyrlGenerate: [
+      ApiTags('Inference'),
+      ...inference('The same of servers that SkyRL starts', TOKENS_BODY, true),
+    ],
+    renderChat: [
+      ApiTags('Inference'),
+      ...inference('Token ids of a chat, without an answer', RENDER_BODY, false),
+    ],
+    tokenize: [
+      ApiTags('Inference'),
+      ...inference('Token ids of a text or chat', TOKENIZE_BODY, false),
+    ],
+    detokenize: [ApiTags('Inference'), ...inference('Text of token ids', DETOKENIZE_BODY, false)],
     embeddings: [ApiTags('Inference'), ...inference('Embeddings', EMBEDDINGS_BODY, false)],
     classify: [ApiTags('Inference'), ...inference('Classification', CLASSIFY_BODY, false)],
     rerank: [ApiTags('Inference'), ...rerank('Rerank documents', RERANK_BODY)],
@@ -246,6 +279,14 @@ export const INFERENCE_DESCRIPTION: RouteDescriptions<Route> = {
     serverInfo: [
       ApiTags('Information'),
       ...relayed('Settings of an engine', '`/get_server_info`, then at `/server_info`'),
+    ],
+    plainModelInfo: [
+      ApiTags('Information'),
+      ...relayed('Model of an engine', '`/model_info`, then at `/get_model_info`'),
+    ],
+    plainServerInfo: [
+      ApiTags('Information'),
+      ...relayed('Settings of an engine', '`/server_info`, then at `/get_server_info`'),
     ],
     healthGenerate: [
       ApiTags('Information'),
