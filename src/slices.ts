@@ -258,5 +258,7 @@ export function proxySlice(config: GatewayConfig): ProxyOptions {
     retriesDisabled: retry.disabled,
     retry,
     loadMonitorIntervalSecs: routing.loadMonitorIntervalSecs,
+    noEligibleStatus: requests.noEligibleStatus,
+    backendFailedStatus: requests.backendFailedStatus,
   };
 }

@@ -86,6 +86,11 @@ export class PolicyRegistry implements OnModuleInit, OnModuleDestroy {
     return this.legs.of(leg).policyFor(model);
   }
 
+  /** A conversation is over: no policy keeps its key any more. */
+  forgetKey(key: string): void {
+    this.legs?.forgetKey(key);
+  }
+
   private factoryOf(name: string): RoutingPolicyFactory {
     const factory = this.factories.get(name);
     if (factory !== undefined) return factory;

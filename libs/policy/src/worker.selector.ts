@@ -102,6 +102,12 @@ export class WorkerSelector implements OnModuleDestroy {
     return this.counter.selected(picked, pool.model, policy.name);
   }
 
+  /** A conversation is over: its key is no worker's any more. */
+  forgetKey(key: string): void {
+    this.sticky?.forgetKey(key);
+    this.policies.forgetKey(key);
+  }
+
   /** Whether the policy of a model goes by what is in bodies. */
   readsBody(model: string): boolean {
     return this.policies.policyFor(model).readsBody !== false;

@@ -38,8 +38,43 @@ export class InferenceController {
 
   @DataPlane()
   @HotRoute()
+  @Post('inference/v1/generate')
+  inferenceGenerate(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('skyrl/v1/generate')
+  skyrlGenerate(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
   @Post('v1/chat/completions')
   chat(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('v1/chat/completions/render')
+  renderChat(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('tokenize')
+  tokenize(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @DataPlane()
+  @HotRoute()
+  @Post('detokenize')
+  detokenize(@Req() request: RawRequest, @Res() reply: RawReply): void {
     this.relay(request, reply);
   }
 
@@ -139,6 +174,20 @@ export class InferenceController {
   @HotRoute()
   @Get('get_server_info')
   serverInfo(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @Public()
+  @HotRoute()
+  @Get('model_info')
+  plainModelInfo(@Req() request: RawRequest, @Res() reply: RawReply): void {
+    this.relay(request, reply);
+  }
+
+  @Public()
+  @HotRoute()
+  @Get('server_info')
+  plainServerInfo(@Req() request: RawRequest, @Res() reply: RawReply): void {
     this.relay(request, reply);
   }
 

@@ -105,6 +105,11 @@ export class InferenceExchange implements Exchange, SelectionContext {
     return this.affinity ?? undefined;
   }
 
+  /** The id the client gave its request in the body: SGLang's name, or vLLM's. Until an engine answers. */
+  get rid(): unknown {
+    return this.json['rid'] ?? this.json['request_id'];
+  }
+
   note(key: symbol, value: unknown): void {
     this.notes ??= new Map();
     this.notes.set(key, value);

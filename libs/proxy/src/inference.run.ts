@@ -22,7 +22,7 @@ import { errorTypeOf } from './error-type';
 import { type InferenceExchange } from './inference.exchange';
 import { type AnswerRules, answerRulesOf } from './kinds/answer-rules';
 import { type Intake, type IntakeListener } from './kinds/intake';
-import { replyOfRoute } from './kinds/kind-replies';
+import { replyFor } from './kinds/kind-replies';
 import { openIntake } from './kinds/open-intake';
 import { NO_BODY, type OutgoingBody } from './kinds/outgoing-body';
 import { refuseWithoutCredentials } from './kinds/realtime-credentials';
@@ -388,7 +388,7 @@ export class InferenceRun
   /** Answers with an error the gateway made. @param isStamped a worker caused it. */
   reply(error: GatewayError, isStamped: boolean): void {
     const { route } = this.parts;
-    this.answer(error, replyOfRoute(route, error, this.exchange.requestId), isStamped);
+    this.answer(error, replyFor(this, route, error), isStamped);
   }
 
   replyEvent(error: GatewayError, status: number, event: string): void {

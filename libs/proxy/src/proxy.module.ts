@@ -1,10 +1,12 @@
 import { Logger, Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
 import {
   ADMISSION,
+  AFFINITY,
   ENTRY_CONTROL,
   ANSWER_RECORDER,
   LIFECYCLE,
   REQUEST_OBSERVER,
+  REQUEST_TRACKER,
   RESPONSE_INTERCEPTOR,
   SERVING_AUTH,
   WORKER_DIRECTORY,
@@ -13,6 +15,7 @@ import {
   type AnswerRecorder,
   type Lifecycle,
   type RequestObserver,
+  type RequestTracker,
   type ServingAuth,
   type WorkerDirectory,
 } from '@smg/plugin-api';
@@ -49,6 +52,7 @@ const runServices: FactoryProvider<RunServices> = {
     { token: ANSWER_RECORDER, optional: true },
     { token: ENTRY_CONTROL, optional: true },
     PAIR_SERVICES,
+    { token: REQUEST_TRACKER, optional: true },
   ],
   useFactory: (
     options: ProxyOptions,
@@ -64,9 +68,10 @@ const runServices: FactoryProvider<RunServices> = {
       AnswerRecorder | undefined,
       EntryControl | undefined,
       PairServices | undefined,
+      RequestTracker | undefined,
     ]
   ): RunServices => {
-    const [auth, observer, lifecycle, metrics, admission, recorder, entry, pairs] = rest;
+    const [auth, observer, lifecycle, metrics, admission, recorder, entry, pairs, tracker] = rest;
     const logger = new Logger('proxy');
     return Object.freeze({
       options,
@@ -78,6 +83,7 @@ const runServices: FactoryProvider<RunServices> = {
       recorder,
       entry,
       pairs,
+      tracker,
       observer,
       lifecycle,
       metrics,
@@ -110,25 +116,27 @@ const dataPlane: FactoryProvider<DataPlaneServer> = {
   },
 };
 
-/** The data path: routes, pipeline, response interceptors. */
+/** The data path: routes, pipeline, response interceptors. Provides AFFINITY to everyone. */
 @Module({})
 export class ProxyModule {
   static forRoot(options: ProxyOptions): DynamicModule {
     return {
       module: ProxyModule,
+      global: true,
       imports: [PluginHostModule],
       controllers: [InferenceController],
       providers: [
         { provide: PROXY_OPTIONS, useValue: options },
         RouterMetrics,
         SelectorBridge,
+        { provide: AFFINITY, useExisting: SelectorBridge },
         ResponseInterceptorChain,
         ...RESPONSE_INTERCEPTOR.provide(RoutedWorkerInterceptor),
         pairServices,
         runServices,
         dataPlane,
       ],
-      exports: [DataPlaneServer],
+      exports: [DataPlaneServer, AFFINITY],
     };
   }
 }

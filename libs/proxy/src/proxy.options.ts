@@ -26,6 +26,10 @@ export interface ProxyOptions {
   readonly retry?: SelectionRetry;
   /** Seconds in the `Retry-After` of an overload answer. Default 10. */
   readonly loadMonitorIntervalSecs?: number;
+  /** Status in place of the usual one where no worker may take a request. */
+  readonly noEligibleStatus?: number | undefined;
+  /** The same where a worker failed to answer. */
+  readonly backendFailedStatus?: number | undefined;
   /** Pairs of prefill and decode workers; undefined: there are none. */
   readonly pd?: PdOptions | undefined;
   /** Soft limit of open files; undefined asks the system, Infinity switches the guard off. */

@@ -6,6 +6,7 @@ import {
   type Lifecycle,
   type RequestObserver,
   type RequestRefusal,
+  type RequestTracker,
   type SelectionContext,
   type SelectionOutcome,
   type ServingAuth,
@@ -72,6 +73,8 @@ export interface RunServices {
   readonly entry?: EntryControl | undefined;
   /** Undefined while there are no pairs of prefill and decode workers. */
   readonly pairs?: PairServices | undefined;
+  /** Undefined while nobody asks where requests are. */
+  readonly tracker?: RequestTracker | undefined;
   /** Undefined while no answer is kept. */
   readonly recorder?: AnswerRecorder | undefined;
   readonly observer: RequestObserver;

@@ -1,6 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import {
+  type Affinity,
   type HeaderReader,
   type RequestRefusal,
   type SelectionContext,
@@ -9,6 +10,7 @@ import {
   type WorkerView,
 } from '@smg/plugin-api';
 import { WorkerSelector } from '@smg/policy';
+import { conversationOf } from './core/affinity-key';
 import { type Selector } from './run.services';
 
 /**
@@ -16,8 +18,8 @@ import { type Selector } from './run.services';
  * importing its class here would make a second, unconfigured one; so its instance is looked up.
  */
 @Injectable()
-export class SelectorBridge implements Selector, OnModuleInit {
-  private target: Selector | undefined;
+export class SelectorBridge implements Selector, Affinity, OnModuleInit {
+  private target: WorkerSelector | undefined;
 
   constructor(private readonly modules: ModuleRef) {}
 
@@ -54,11 +56,18 @@ export class SelectorBridge implements Selector, OnModuleInit {
     return this.selector.leastBusy(pool, context);
   }
 
+  /** A conversation is over. @param key as its requests brought it, with or without their turn. */
+  forget(key: string): void {
+    this.selector.forgetKey(key);
+    const conversation = conversationOf(key);
+    if (conversation !== key) this.selector.forgetKey(conversation);
+  }
+
   readsBody(model: string): boolean {
     return this.selector.readsBody(model);
   }
 
-  private get selector(): Selector {
+  private get selector(): WorkerSelector {
     if (this.target === undefined) throw new Error('a request before the application was ready');
     return this.target;
   }

@@ -1,5 +1,9 @@
 import { GatewayError, REQUEST_ID } from '@smg/protocol';
-import { type AnswerRecording, type ResponseInterceptor } from '@smg/plugin-api';
+import {
+  type AnswerRecording,
+  type ResponseInterceptor,
+  type TrackedRequest,
+} from '@smg/plugin-api';
 import {
   readResponseHeaders,
   type RelayHeaders,
@@ -83,6 +87,7 @@ export class UpstreamAttempt implements RunningAttempt, UpstreamHandler {
   private recording: AnswerRecording | undefined;
   /** What the request counts under at its worker, beside the load. */
   private key: string | undefined;
+  private tracked: TrackedRequest | undefined;
 
   constructor(
     private readonly owner: AttemptOwner,
@@ -96,6 +101,7 @@ export class UpstreamAttempt implements RunningAttempt, UpstreamHandler {
   ): void {
     this.key = this.owner.exchange.keyInFlight;
     this.worker.beginRequest(this.key);
+    this.tracked = this.owner.services.tracker?.begin(this.owner.exchange.rid, this.worker);
     this.deadline = setTimeout(onDeadline, this.worker.requestTimeoutMs, this);
     this.owner.share?.dispatched();
     this.call = transport.dispatch(request, this);
@@ -450,6 +456,7 @@ export class UpstreamAttempt implements RunningAttempt, UpstreamHandler {
     clearTimeout(this.deadline);
     clearTimeout(this.headDelay);
     this.worker.endRequest(this.key);
+    this.tracked?.over();
   }
 }
 

@@ -55,6 +55,12 @@ export class KeyTable {
     return entry;
   }
 
+  /** Forgets a key, if it is there. */
+  forget(key: string): void {
+    const entry = this.entries.get(key);
+    if (entry !== undefined) this.drop(entry);
+  }
+
   /** Adds a key that is not there, kept to one worker. */
   add(key: string, worker: WorkerView): void {
     const entry: KeyEntry = {

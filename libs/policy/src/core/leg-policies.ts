@@ -33,6 +33,10 @@ export class LegPolicies {
     for (const leg of LEGS) this.made[leg]?.reset(baseUrl);
   }
 
+  forgetKey(key: string): void {
+    for (const leg of LEGS) this.made[leg]?.forgetKey(key);
+  }
+
   dispose(): void {
     for (const leg of LEGS) this.made[leg]?.dispose();
   }

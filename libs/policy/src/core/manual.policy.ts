@@ -86,6 +86,10 @@ export class ManualPolicy implements RoutingPolicy {
     this.scan.drop();
   }
 
+  forgetKey(key: string): void {
+    this.keys.forget(key);
+  }
+
   dispose(): void {
     for (const release of this.releases) release();
   }

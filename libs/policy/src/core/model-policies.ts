@@ -79,6 +79,12 @@ export class ModelPolicies {
     }
   }
 
+  /** A conversation is over, whichever policy knows it. */
+  forgetKey(key: string): void {
+    for (const { policy } of this.models.values()) policy?.forgetKey?.(key);
+    this.shared.forgetKey?.(key);
+  }
+
   dispose(): void {
     for (const model of this.models.values()) model.policy?.dispose?.();
     this.shared.dispose?.();

@@ -96,6 +96,14 @@ export class StickyKeys {
     return picked;
   }
 
+  /** A conversation is over. */
+  forgetKey(key: string): void {
+    const { regular, prefill, decode } = this.tables;
+    regular.forget(key);
+    prefill.forget(key);
+    decode.forget(key);
+  }
+
   dispose(): void {
     for (const release of this.releases) release();
   }

@@ -49,7 +49,13 @@ const info = (path: string, ...others: string[]): RouteFacts => ({
 /** Every route the data plane serves. */
 export const INFERENCE_ROUTES: readonly RouteFacts[] = [
   streamable('/generate', 'generate', 'gnt-'),
+  // vLLM's: token ids in, token ids out; and the same of servers that trainers built on it.
+  streamable('/inference/v1/generate', 'generate', 'gnt-'),
+  streamable('/skyrl/v1/generate', 'generate', 'gnt-'),
   streamable('/v1/chat/completions', 'chat', 'chatcmpl-'),
+  route('/v1/chat/completions/render', 'render', 'req-'),
+  route('/tokenize', 'tokenize', 'req-'),
+  route('/detokenize', 'detokenize', 'req-'),
   streamable('/v1/completions', 'completions', 'cmpl-'),
   streamable('/v1/embeddings', 'embeddings', 'req-'),
   route('/v1/rerank', 'rerank', 'req-'),
@@ -70,5 +76,7 @@ export const INFERENCE_ROUTES: readonly RouteFacts[] = [
   // Older and newer engines disagree about the names of these two.
   info('/get_model_info', '/model_info'),
   info('/get_server_info', '/server_info'),
+  info('/model_info', '/get_model_info'),
+  info('/server_info', '/get_server_info'),
   info('/health_generate'),
 ];

@@ -63,10 +63,24 @@ const OPTIONAL: Readonly<Record<string, readonly FieldRule[]>> = {
 };
 
 /** Routes whose answers are never streams, whatever the body says. */
-const NEVER_STREAMS: ReadonlySet<string> = new Set(['/rerank', '/v1/rerank']);
+const NEVER_STREAMS: ReadonlySet<string> = new Set([
+  '/rerank',
+  '/v1/rerank',
+  '/v1/chat/completions/render',
+  '/tokenize',
+  '/detokenize',
+]);
 
 /** Routes that serve any model when the body names none. */
-const MODEL_OPTIONAL: ReadonlySet<string> = new Set(['/generate', '/v1/rerank']);
+const MODEL_OPTIONAL: ReadonlySet<string> = new Set([
+  '/generate',
+  '/inference/v1/generate',
+  '/skyrl/v1/generate',
+  '/v1/chat/completions/render',
+  '/tokenize',
+  '/detokenize',
+  '/v1/rerank',
+]);
 
 /**
  * Reads a request body: the one JSON.parse of a request.

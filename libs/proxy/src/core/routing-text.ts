@@ -90,9 +90,9 @@ function addResponseInput(pieces: Pieces, input: unknown): void {
   }
 }
 
-/** Token ids in the body: `input_ids`, the first sequence of a batch; undefined when there are none. */
+/** Token ids in the body: `input_ids` or `token_ids`, the first sequence of a batch; undefined when there are none. */
 export function bodyTokensOf(json: JsonObject): readonly number[] | undefined {
-  const ids: unknown = json['input_ids'];
+  const ids: unknown = json['input_ids'] ?? json['token_ids'];
   if (!Array.isArray(ids) || ids.length === 0) return undefined;
   const first: unknown = ids[0];
   const sequence: unknown[] = Array.isArray(first) ? first : ids;

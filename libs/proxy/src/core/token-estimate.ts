@@ -15,6 +15,9 @@ const LIMITS: Readonly<Partial<Record<Endpoint, readonly string[]>>> = {
   responses: ['max_output_tokens'],
 };
 
+/** The same in `sampling_params`: SGLang's name, then vLLM's. */
+const GENERATE_LIMITS: readonly string[] = ['max_new_tokens', 'max_tokens'];
+
 /** What a request may use, before it has used anything. */
 export interface TokenEstimate {
   readonly tokens: number;
@@ -35,14 +38,17 @@ export function estimateTokens(
   textBytes: number,
 ): TokenEstimate {
   const isGenerate = endpoint === 'generate';
-  const prompts = isGenerate ? (json['text'] ?? json['input_ids']) : json['prompt'];
+  const prompts = isGenerate ? (json['text'] ?? idsOf(json)) : json['prompt'];
   const samples = isGenerate ? countOf(sampling(json)['n']) : countOf(json['n']);
   const answers = batchSize(prompts) * samples;
-  const ids = countIds(isGenerate && isMissing(json['text']) ? json['input_ids'] : json['prompt']);
+  const ids = countIds(isGenerate && isMissing(json['text']) ? idsOf(json) : json['prompt']);
   const prompt = ids > 0 ? ids : Math.ceil(textBytes / BYTES_PER_TOKEN);
   const most = isGenerate ? generateLimit(json) : limitOf(json, LIMITS[endpoint] ?? []);
   return { tokens: prompt + most * answers, prompt, answers };
 }
+
+/** SGLang's name, or vLLM's. */
+const idsOf = (json: JsonObject): unknown => json['input_ids'] ?? json['token_ids'];
 
 const isMissing = (value: unknown): boolean => value === undefined || value === null;
 
@@ -56,11 +62,11 @@ function sampling(json: JsonObject): JsonObject {
 /** The largest limit of any prompt. */
 function generateLimit(json: JsonObject): number {
   const given: unknown = json['sampling_params'];
-  if (!Array.isArray(given)) return limitOf(sampling(json), ['max_new_tokens']);
+  if (!Array.isArray(given)) return limitOf(sampling(json), GENERATE_LIMITS);
   let most = 0;
   for (const one of given as unknown[]) {
     if (typeof one !== 'object' || one === null) continue;
-    most = Math.max(most, limitOf(one as JsonObject, ['max_new_tokens']));
+    most = Math.max(most, limitOf(one as JsonObject, GENERATE_LIMITS));
   }
   return most;
 }

@@ -1,6 +1,8 @@
 import { type GatewayError } from '@smg/protocol';
+import { withChosenStatus } from '../chosen-status';
 import { type RouteFacts } from '../core/inference-routes';
 import { type GatewayReply, replyOf } from '../gateway-reply';
+import { type AttemptOwner } from '../upstream.attempt';
 
 /** Answers of realtime routes that have no body. */
 const BODILESS: ReadonlySet<string> = new Set([
@@ -22,6 +24,15 @@ export function replyOfRoute(
   if (!isText || error.code !== 'invalid_request') return reply;
   const headers = withType(reply.headers, 'text/plain; charset=utf-8');
   return { ...reply, headers, body: error.message };
+}
+
+/** The same for a request, with the status that is configured for its kind. */
+export function replyFor(
+  { exchange, services }: Pick<AttemptOwner, 'exchange' | 'services'>,
+  route: RouteFacts,
+  error: GatewayError,
+): GatewayReply {
+  return replyOfRoute(route, withChosenStatus(error, services.options), exchange.requestId);
 }
 
 function withType(headers: readonly string[], type: string | undefined): string[] {

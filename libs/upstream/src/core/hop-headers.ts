@@ -12,6 +12,9 @@ const FORWARDED: ReadonlySet<string> = new Set([
   // Gateways before this one: how each of them knows a request that came round to it.
   'via',
   ROUTING_KEY,
+  // Of trainers: the conversation, and the rank of the engine that is to serve it.
+  'x-session-id',
+  'x-data-parallel-rank',
 ]);
 
 const FORWARDED_PREFIX = 'x-request-id-';
