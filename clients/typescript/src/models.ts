@@ -22,7 +22,8 @@ export interface Capabilities {
 /**
  * One engine. The ranks of a data-parallel engine are one; {@link dpRanks} counts them.
  *
- * New values of `engine`, `health` and the like may come with newer gateways, so they are plain strings.
+ * New values of `engine`, `health` and the like may come with newer gateways, so they are plain strings; the states are
+ * those that can be written.
  */
 export interface Worker {
   readonly id: string;
@@ -49,8 +50,8 @@ export interface Worker {
   readonly weightVersion: string | null;
   /** `registration`, `passthrough`, `api`, or `null` without a version. */
   readonly versionSource: string | null;
-  /** A {@link ControlState}. */
-  readonly control: string;
+  /** Only an active engine gets requests. */
+  readonly control: ControlState;
   /** As registered. */
   readonly labels: Readonly<Record<string, string>>;
   readonly capabilities: Capabilities;

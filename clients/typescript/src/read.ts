@@ -1,6 +1,7 @@
 import {
   type CallResult,
   type Capabilities,
+  type ControlState,
   type FanoutFailure,
   type FanoutResult,
   type Worker,
@@ -61,7 +62,7 @@ export function workerOf(row: Json): Worker {
     health: textOr(row['health'], 'unknown'),
     weightVersion: textOrNull(row['weight_version']),
     versionSource: textOrNull(row['version_source']),
-    control: textOr(row['control'], 'active'),
+    control: textOr(row['control'], 'active') as ControlState,
     labels: labelsOf(row['labels']),
     capabilities: capabilitiesOf(row['capabilities']),
   };

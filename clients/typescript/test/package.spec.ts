@@ -19,7 +19,7 @@ async function use(signal: AbortSignal): Promise<number> {
   const version: string | null | undefined = workers[0]?.weightVersion;
   await rl.setVersion('w', version ?? 1);
   await rl.setFleetVersion(2n, { selector: 'engine=sglang', signal });
-  await rl.setState('w', 'paused');
+  await rl.setState('w', workers[0]?.control ?? 'paused');
   await rl.setFleetState('active', { selector: 'engine=sglang' });
   const result: CallResult = await rl.call('w', 'wake_up', undefined, { params: { tags: ['a', 1] }, method: 'POST' });
   const report: FanoutResult = await rl.fanout('x', {}, { selector: 'a=b', allowPartial: true, timeoutMs: 5 });
