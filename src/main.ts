@@ -6,6 +6,10 @@ import { launch } from './cli/launch.command';
 /** The program: a sub-command, or flags alone for `launch`. The only place that ends the process. */
 async function main(argv: readonly string[]): Promise<number | undefined> {
   switch (argv[0]) {
+    case 'serve':
+      return (await import('./cli/serve/serve.command.js')).serve(argv.slice(1), process);
+    case 'rl':
+      return (await import('./cli/rl/rl.command.js')).rl(argv.slice(1), process);
     case 'mock-engine':
       return (await import('./cli/mock-engine.command.js')).mockEngine(argv.slice(1));
     case 'config-docs':

@@ -8,7 +8,7 @@ import { programVersions } from '../package-info';
 import { collectorOfRuntime, IdleCollector } from '../runtime/idle-collector';
 
 /** Time the process may outlive its grace period before it is ended regardless. */
-const LAST_RESORT_MS = 1000;
+export const LAST_RESORT_MS = 1000;
 
 export interface ProcessLike {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -78,7 +78,7 @@ export async function launch(
   }
 }
 
-function giveMemoryBackWhenIdle(gateway: Gateway): void {
+export function giveMemoryBackWhenIdle(gateway: Gateway): void {
   const collect = collectorOfRuntime();
   if (collect === undefined) return;
   new IdleCollector(gateway.app.get<RequestObserver>(REQUEST_OBSERVER), collect).start();

@@ -46,65 +46,79 @@ interface Found {
  */
 export function splitServeArgv(argv: readonly string[]): ServeArgv {
   const end = argv.indexOf('--');
-  const words = end < 0 ? argv : argv.slice(0, end);
-  const found = new Map<AnyOption, Found>();
-  const engine: string[] = [];
-  const problems: string[] = [];
-  const warnings: string[] = [];
+  const splitter = new Splitter(end < 0 ? argv : argv.slice(0, end));
+  return splitter.split(end < 0 ? [] : argv.slice(end + 1));
+}
 
-  for (let at = 0; at < words.length;) {
-    const word = words[at] ?? '';
-    at += 1;
+class Splitter {
+  private at = 0;
+  private readonly found = new Map<AnyOption, Found>();
+  private readonly engine: string[] = [];
+  private readonly problems: string[] = [];
+  private readonly warnings: string[] = [];
+
+  constructor(private readonly words: readonly string[]) {}
+
+  split(rest: readonly string[]): ServeArgv {
+    while (this.at < this.words.length) this.next(this.words[this.at++] ?? '');
+    this.engine.push(...rest);
+    const { engine, problems, warnings } = this;
+    return { serve: this.given(true), gateway: this.given(false), engine, problems, warnings };
+  }
+
+  private next(word: string): void {
     const flag = /^--([^=]+)(?:=([\s\S]*))?$/.exec(word);
     const name = flag?.[1] ?? '';
-    const inline = flag?.[2];
     if (name === IGNORED) {
-      while (isValue(words[at])) at += 1;
-      warnings.push(`--${IGNORED} has no effect: ${OWNED.get(IGNORED) ?? ''}`);
-      continue;
+      while (isValue(this.words[this.at])) this.at += 1;
+      this.warnings.push(`--${IGNORED} has no effect: ${OWNED.get(IGNORED) ?? ''}`);
+      return;
     }
-    const isServe = SERVE_BY_FLAG.has(name);
-    const option = SERVE_BY_FLAG.get(name) ?? gatewayOption(name, problems);
-    if (option === undefined) {
-      engine.push(word);
-      continue;
-    }
-    const label = isServe ? `--${option.flag}` : `--${GATEWAY_PREFIX}${option.flag}`;
-    const seen = found.get(option) ?? { label, isServe, count: 0, words: [] };
-    found.set(option, seen);
+    const own = SERVE_BY_FLAG.get(name);
+    if (own !== undefined) {
+      this.take(own, { label: `--${own.flag}`, isServe: true, count: 0, words: [] }, flag?.[2]);
+    } else if (name.startsWith(GATEWAY_PREFIX)) {
+      const option = gatewayOption(name, this.problems);
+      if (option === undefined) return;
+      const label = `--${GATEWAY_PREFIX}${option.flag}`;
+      this.take(option, { label, isServe: false, count: 0, words: [] }, flag?.[2]);
+    } else this.engine.push(word);
+  }
+
+  /** One occurrence of a flag, and the values after it. */
+  private take(option: AnyOption, fresh: Found, inline: string | undefined): void {
+    const seen = this.found.get(option) ?? fresh;
+    this.found.set(option, seen);
     seen.count += 1;
+    const { label, words } = seen;
     const { arity, mayBeEmpty } = option.kind;
     if (arity === 'none') {
-      if (inline !== undefined) problems.push(`${label}: takes no value`);
-      continue;
+      if (inline !== undefined) this.problems.push(`${label}: takes no value`);
+      return;
     }
-    const before = seen.words.length;
-    if (inline !== undefined) seen.words.push(inline);
+    const before = words.length;
+    if (inline !== undefined) words.push(inline);
     const room = arity === 'many' ? Infinity : 1;
-    while (isValue(words[at]) && seen.words.length - before < room) {
-      seen.words.push(words[at] ?? '');
-      at += 1;
+    while (isValue(this.words[this.at]) && words.length - before < room) {
+      words.push(this.words[this.at++] ?? '');
     }
-    if (seen.words.length === before && !mayBeEmpty) {
-      problems.push(`${label}: needs a value (write ${label}=VALUE if it starts with -)`);
+    if (words.length === before && !mayBeEmpty) {
+      this.problems.push(`${label}: needs a value (write ${label}=VALUE if it starts with -)`);
     }
   }
-  if (end >= 0) engine.push(...argv.slice(end + 1));
 
-  const given = [...found].map(([option, { label, isServe, count, words: all }]) => {
-    if (option.kind.arity === 'one' && count > 1) {
-      warnings.push(`${label} is given ${count} times; the last value counts`);
-    }
-    return { isServe, value: { option, label, raw: { form: 'words', words: all } } as const };
-  });
-  const hasValue = ({ option, raw }: GivenValue): boolean =>
-    option.kind.mayBeEmpty || (raw.form === 'words' && raw.words.length > 0);
-  const of = (isServe: boolean): GivenValue[] =>
-    given
-      .filter((one) => one.isServe === isServe)
-      .map(({ value }) => value)
-      .filter(hasValue);
-  return { serve: of(true), gateway: of(false), engine, problems, warnings };
+  private given(isServe: boolean): readonly GivenValue[] {
+    return [...this.found].flatMap(([option, { label, count, words, ...one }]) => {
+      if (one.isServe !== isServe) return [];
+      if (option.kind.arity === 'one' && count > 1) {
+        this.warnings.push(`${label} is given ${count} times; the last value counts`);
+      }
+      // Without a value it is among the problems.
+      return words.length === 0 && !option.kind.mayBeEmpty
+        ? []
+        : [{ option, label, raw: { form: 'words', words } } as const];
+    });
+  }
 }
 
 function isValue(word: string | undefined): boolean {
@@ -113,7 +127,6 @@ function isValue(word: string | undefined): boolean {
 
 /** The option of the gateway that a `--router-` flag names; what cannot be is told. */
 function gatewayOption(name: string, problems: string[]): AnyOption | undefined {
-  if (!name.startsWith(GATEWAY_PREFIX)) return undefined;
   const flag = name.slice(GATEWAY_PREFIX.length);
   const option = OPTIONS_BY_FLAG.get(flag);
   const owned = option === undefined ? undefined : OWNED.get(option.flag);
