@@ -1,0 +1,95 @@
+import { splitFences, filesBelow, textOf } from '../contract/support/pages';
+import { GuideShell, patternOf, stepsOf } from '../e2e/support/guide-shell';
+import { send } from '../support/http';
+import { freePorts, startProgram } from '../support/program';
+
+const PAGES = filesBelow('docs/frameworks', '.md').filter((page) => !page.endsWith('index.md'));
+
+/** Text of a section, up to the next of its level. */
+function sectionOf(page: string, heading: string): string {
+  const [, after] = textOf(page).split(`## ${heading}\n`);
+  if (after === undefined) throw new Error(`${page} has no section ${heading}`);
+  return after.split(/^## /m)[0] ?? '';
+}
+
+/** Arguments of the launch command of a page. */
+function launchOf(page: string): string[] {
+  const [command = ''] = splitFences(sectionOf(page, 'Launch')).blocks;
+  const words = command.replaceAll('\\\n', ' ').trim().split(/\s+/);
+  expect(words.slice(0, 2)).toEqual(['smg', 'launch']);
+  return words.slice(2);
+}
+
+/** Without the place to listen at, which a test chooses. */
+function withoutPlace(argv: readonly string[]): string[] {
+  return argv.filter(
+    (word, at) =>
+      !['--host', '--port'].includes(word) && !['--host', '--port'].includes(argv[at - 1] ?? ''),
+  );
+}
+
+describe('pages of frameworks', () => {
+  it('there is one for each', () => {
+    expect(PAGES.map((page) => page.split('/').at(-1))).toEqual([
+      'areal.md',
+      'miles.md',
+      'nemo-rl.md',
+      'prime-rl.md',
+      'rllm.md',
+      'skyrl.md',
+      'slime.md',
+      'verl.md',
+      'vime.md',
+    ]);
+  });
+
+  it.each(PAGES)('%s: has every section', (page) => {
+    const headings = [...textOf(page).matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual(['Launch', 'What changes', 'Not supported', 'Try it without a GPU']);
+  });
+
+  it.each(PAGES)(
+    '%s: the launch profile starts a gateway',
+    async (page) => {
+      const program = await startProgram(withoutPlace(launchOf(page)));
+      try {
+        expect((await send(`${program.url}/liveness`)).status).toBe(200);
+        expect((await send(`${program.url}/v1/rl/workers`)).status).toBe(200);
+        expect(program.output()).not.toMatch(/"level":"(warn|error)".*(option|flag|--)/i);
+      } finally {
+        await program.kill();
+      }
+    },
+    30_000,
+  );
+
+  it.each(PAGES)(
+    '%s: what is tried prints what the page says',
+    async (page) => {
+      const [gateway, metrics, first, second] = await freePorts(4);
+      const ports = new Map([
+        ['30000', gateway],
+        ['29000', metrics],
+        ['31001', first],
+        ['31002', second],
+      ]);
+      const here = (text: string): string =>
+        text.replaceAll(/\b(?:30000|29000|31001|31002)\b/g, (port) => String(ports.get(port)));
+      const steps = stepsOf(sectionOf(page, 'Try it without a GPU'));
+      expect(steps.length).toBeGreaterThan(2);
+      const shell = new GuideShell(60_000);
+      try {
+        for (const { command, expected } of steps) {
+          const printed = await shell.run(here(command));
+          expect({ command, printed }).toEqual({
+            command,
+            printed: expect.stringMatching(patternOf(here(expected))),
+          });
+        }
+      } finally {
+        shell.close();
+      }
+    },
+    70_000,
+  );
+});
