@@ -20,13 +20,17 @@ function launchOf(page: string): string[] {
   return words.slice(2);
 }
 
-/** Without the place to listen at, which a test chooses. */
-function withoutPlace(argv: readonly string[]): string[] {
-  return argv.filter(
-    (word, at) =>
-      !['--host', '--port'].includes(word) && !['--host', '--port'].includes(argv[at - 1] ?? ''),
-  );
+/** For a test: it chooses where to listen, and no engine is anywhere but on this machine. */
+function onLoopback(argv: readonly string[]): string[] {
+  const place = ['--host', '--port'];
+  return argv
+    .filter((word, at) => !place.includes(word) && !place.includes(argv[at - 1] ?? ''))
+    .map((word) => word.replace(/^http:\/\/10\.0\.0\.\d+:\d+$/, 'http://127.0.0.1:1'))
+    .filter((word, at, all) => !word.startsWith('http') || all.indexOf(word) === at);
 }
+
+/** Targets of warnings that this start is bound to give: no keys, nobody at the URLs. */
+const EXPECTED_WARNINGS = ['smg::auth', 'smg::registry'];
 
 describe('pages of frameworks', () => {
   it('there is one for each', () => {
@@ -51,11 +55,15 @@ describe('pages of frameworks', () => {
   it.each(PAGES)(
     '%s: the launch profile starts a gateway',
     async (page) => {
-      const program = await startProgram(withoutPlace(launchOf(page)));
+      const program = await startProgram(onLoopback(launchOf(page)));
       try {
         expect((await send(`${program.url}/liveness`)).status).toBe(200);
         expect((await send(`${program.url}/v1/rl/workers`)).status).toBe(200);
-        expect(program.output()).not.toMatch(/"level":"(warn|error)".*(option|flag|--)/i);
+        const lines = program.output().trim().split('\n');
+        const warnings = lines
+          .map((line) => JSON.parse(line) as { level: string; target: string })
+          .filter(({ level, target }) => level !== 'info' && !EXPECTED_WARNINGS.includes(target));
+        expect(warnings).toEqual([]);
       } finally {
         await program.kill();
       }
@@ -74,7 +82,7 @@ describe('pages of frameworks', () => {
         ['31002', second],
       ]);
       const here = (text: string): string =>
-        text.replaceAll(/\b(?:30000|29000|31001|31002)\b/g, (port) => String(ports.get(port)));
+        text.replaceAll(/(?<!\d)(?:30000|29000|31001|31002)(?!\d)/g, (port) => String(ports.get(port)));
       const steps = stepsOf(sectionOf(page, 'Try it without a GPU'));
       expect(steps.length).toBeGreaterThan(2);
       const shell = new GuideShell(60_000);
