@@ -205,7 +205,7 @@ describeLanes('transcriptions', ({ hotLane }) => {
         models: [{ id: 'frail' }],
         health: { drain_settle_secs: 0 },
         resilience: { cb_failure_threshold: 2 },
-      } as never);
+      });
       const form = formOf([
         ...without('model'),
         { name: 'model', value: 'frail' },
