@@ -59,14 +59,14 @@ describe('pages of frameworks', () => {
       try {
         expect((await send(`${program.url}/liveness`)).status).toBe(200);
         expect((await send(`${program.url}/v1/rl/workers`)).status).toBe(200);
-        const lines = program.output().trim().split('\n');
-        const warnings = lines
-          .map((line) => JSON.parse(line) as { level: string; target: string })
-          .filter(({ level, target }) => level !== 'info' && !EXPECTED_WARNINGS.includes(target));
-        expect(warnings).toEqual([]);
       } finally {
         await program.kill();
       }
+      const lines = program.output().split('\n').filter(Boolean);
+      const warnings = lines
+        .map((line) => JSON.parse(line) as { level: string; target: string })
+        .filter(({ level, target }) => level !== 'info' && !EXPECTED_WARNINGS.includes(target));
+      expect(warnings).toEqual([]);
     },
     30_000,
   );
@@ -82,7 +82,9 @@ describe('pages of frameworks', () => {
         ['31002', second],
       ]);
       const here = (text: string): string =>
-        text.replaceAll(/(?<!\d)(?:30000|29000|31001|31002)(?!\d)/g, (port) => String(ports.get(port)));
+        text.replaceAll(/(?<!\d)(?:30000|29000|31001|31002)(?!\d)/g, (port) =>
+          String(ports.get(port)),
+        );
       const steps = stepsOf(sectionOf(page, 'Try it without a GPU'));
       expect(steps.length).toBeGreaterThan(2);
       const shell = new GuideShell(60_000);
