@@ -44,4 +44,9 @@ export interface PairOutcome {
   failed(leg: 'prefill' | 'decode', error: GatewayError, isRepeatable: boolean): void;
   /** A leg answered with another status than success; `status` is its own. */
   refused(leg: 'prefill' | 'decode', error: GatewayError, status: number): void;
+  /**
+   * Asked when prefill has taken its time: the decode worker may have been paused meanwhile.
+   * @returns false when it must not be asked any more, and the request has been seen to.
+   */
+  mayDecode(): boolean;
 }

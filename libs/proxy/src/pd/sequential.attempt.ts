@@ -105,7 +105,7 @@ export class SequentialAttempt implements AttemptOwner, RunningAttempt, PrefillL
       return;
     }
     this.metrics.prefilled(this.exchange.model, this.plan.prefill.runtime, this.elapsed);
-    this.decode(body, true);
+    if (this.outcome.mayDecode()) this.decode(body, true);
   }
 
   onPrefillFailure(error: GatewayError, isRepeatable: boolean): void {
