@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuditModule } from '@smg/audit';
 import { AuthModule } from '@smg/auth';
+import { CompatModule } from '@smg/compat';
 import { type GatewayConfig } from '@smg/config';
 import { EngineModule } from '@smg/engine';
 import { HistoryModule } from '@smg/history';
@@ -16,6 +17,7 @@ import type * as RlPlugin from './rl-plugin';
 import {
   auditSlice,
   authSlice,
+  compatSlice,
   historySlice,
   limitsRequests,
   observabilitySlice,
@@ -47,6 +49,7 @@ export class GatewayModule {
         policy,
         HistoryModule.forRoot(historySlice(config)),
         ProxyModule.forRoot(proxySlice(config)),
+        CompatModule.forRoot(compatSlice(config)),
         ...(config.listener.docsDisabled ? [] : [OpenApiModule]),
         ...(limitsRequests(config) ? [loadAdmissionPlugin()(config)] : []),
         ...(config.rl.enabled ? [loadRlPlugin()(config)] : []),

@@ -1,6 +1,7 @@
 import { type AdmissionOptions, type EntryOptions } from '@smg/admission';
 import { type AuditOptions } from '@smg/audit';
 import { type AuthOptions } from '@smg/auth';
+import { type CompatOptions } from '@smg/compat';
 import { legEndpoints, type GatewayConfig } from '@smg/config';
 import { type HistoryOptions } from '@smg/history';
 import { type GatewayLog, type ObservabilityOptions } from '@smg/observability';
@@ -217,6 +218,10 @@ export function historySlice({ history }: GatewayConfig): HistoryOptions {
   // The cross checks have refused it.
   if (backend === 'oracle') throw new Error('the history backend oracle is not available');
   return { backend, ...rest };
+}
+
+export function compatSlice({ rl, requests }: GatewayConfig): CompatOptions {
+  return { routerVerbs: rl.routerVerbs, tracksRequests: requests.tracksIds };
 }
 
 export function rlSlice({ rl }: GatewayConfig): RlOptions {

@@ -34,7 +34,10 @@ export async function writeOpenApi(argv: readonly string[]): Promise<number> {
 /** Builds a gateway that never listens on its main port and asks it. */
 async function render(): Promise<string> {
   const config = loadConfig(
-    { rl: { enabled: true }, observability: { prometheusHost: '127.0.0.1', prometheusPort: 0 } },
+    {
+      rl: { enabled: true, routerVerbs: true },
+      observability: { prometheusHost: '127.0.0.1', prometheusPort: 0 },
+    },
     { ephemeralPorts: true },
   );
   const gateway = await createGateway(config, { log: new GatewayLog({ level: 'error' }) });

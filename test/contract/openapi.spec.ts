@@ -29,7 +29,7 @@ describe('the OpenAPI document', () => {
   let plain: RunningGateway;
 
   beforeAll(async () => {
-    full = await startGateway({ rl: { enabled: true } });
+    full = await startGateway({ rl: { enabled: true, routerVerbs: true } });
     plain = await startGateway();
   });
   afterAll(async () => {
