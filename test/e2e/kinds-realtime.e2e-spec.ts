@@ -470,6 +470,31 @@ describe('realtime sockets, keys and ends', () => {
     }
   });
 
+  it('a handshake that fails gives its permit back, however it fails', async () => {
+    const fleet = await startFleet({ admission: { maxConcurrentRequests: 1, queueSize: 0 } });
+    try {
+      const { port, url } = fleet.gateway;
+      const fails = async (status: number, target: string, ...lines: string[]): Promise<void> => {
+        const got = await sendRaw(port, handshake(PATH + target, ...lines));
+        expect(statusOf(got.text)).toBe(status);
+      };
+      const token = 'Authorization: Bearer c';
+      await fails(404, '?model=nobody', token);
+      await fails(400, '', token);
+      await fails(401, '?model=voice');
+      for (const engine of [fleet.voice, fleet.second]) {
+        engine.behave({ route: PATH, cut: { how: 'reset', at: 'request-head' } });
+      }
+      await fails(502, '?model=voice', token);
+      const page = await fleet.gateway.metrics();
+      expect(sample(page, 'smg_admission_inflight')).toBe(0);
+      const body = { ...chat(), model: 'voice' };
+      expect((await send(`${url}/v1/chat/completions`, { body })).status).toBe(200);
+    } finally {
+      await fleet.stop();
+    }
+  });
+
   it('nothing moves for the idle time: both sides are told 1001', async () => {
     const fleet = await startFleet({ requests: { realtimeIdleTimeoutSecs: 1 } });
     try {

@@ -425,7 +425,8 @@ export class InferenceRun
 
   /** Lets go of everything the run still holds. */
   private release(): void {
-    this.errorCode ??= this.place?.leave();
+    const left = this.place?.leave();
+    this.errorCode ??= left;
     this.stop();
     this.share?.over(!this.writer.headSent);
     this.writer.dispose();

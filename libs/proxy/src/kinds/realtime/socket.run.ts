@@ -334,7 +334,9 @@ export class SocketRun implements EntryOwner, HandshakeOwner, TunnelOwner {
     if (this.isFinished) return;
     this.isFinished = true;
     const { exchange } = this.parts;
-    this.errorCode ??= this.place?.leave();
+    // Also where an error is known: a place that nobody leaves is lost for good.
+    const left = this.place?.leave();
+    this.errorCode ??= left;
     this.call?.abort();
     this.worker?.endRequest(exchange.keyInFlight);
     this.share?.over(!this.writer.headSent);
