@@ -6,14 +6,14 @@ import { spawn, type ChildProcess } from 'node:child_process';
  */
 const WATCH = `trap '' HUP INT TERM
 read -r word && exit 0
-kill -TERM -- "-$1" 2>/dev/null || exit 0
+kill -s TERM -- "-$1" 2>/dev/null || exit 0
 i=0
 while [ "$i" -lt "$2" ]; do
-  kill -0 -- "-$1" 2>/dev/null || exit 0
+  kill -s 0 -- "-$1" 2>/dev/null || exit 0
   sleep 1
   i=$((i + 1))
 done
-kill -KILL -- "-$1" 2>/dev/null`;
+kill -s KILL -- "-$1" 2>/dev/null`;
 
 /** Seconds a group may take to end once it was asked to. */
 export const GROUP_END_SECS = 30;

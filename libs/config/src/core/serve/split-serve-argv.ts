@@ -133,7 +133,10 @@ function gatewayOption(name: string, problems: string[]): AnyOption | undefined 
   if (owned !== undefined) problems.push(`--${name}: ${owned}`);
   else if (option !== undefined) return option;
   else {
-    const near = nearest(flag, OPTIONS_BY_FLAG.keys());
+    const near = nearest(
+      flag,
+      [...OPTIONS_BY_FLAG.keys()].filter((one) => !OWNED.has(one)),
+    );
     const hint = near === undefined ? '' : `; did you mean --${GATEWAY_PREFIX}${near}?`;
     problems.push(`--${GATEWAY_PREFIX}${printable(flag)}: unknown flag${hint}`);
   }
