@@ -86,6 +86,12 @@ export class SocketRun implements EntryOwner, HandshakeOwner, TunnelOwner {
   }
 
   enters(): void {
+    // It may have waited for long.
+    const refusal = this.refusalWhileDraining();
+    if (refusal !== undefined) {
+      this.reply(refusal, false);
+      return;
+    }
     this.guarded(() => {
       this.route();
     });
@@ -250,6 +256,7 @@ export class SocketRun implements EntryOwner, HandshakeOwner, TunnelOwner {
     this.tunnel = new SocketTunnel(socket, tunnel.socket, idleSecs * 1000, this);
     parts.sockets.add(this.tunnel);
     this.tunnel.start(this.early?.take() ?? parts.early);
+    if (parts.sockets.areLeaving) this.tunnel.leave();
   }
 
   onEngineAnswer({ status, contentType, body }: EngineAnswer): void {
