@@ -8,7 +8,7 @@ import { Trainer, type Persistence } from './support/trainer';
 
 // SkyRL with nothing but a proxy: rollouts and control calls both go to the gateway.
 
-const isJson = ({ headers }: Answer): boolean => /json/.test(headers['content-type'] ?? '');
+const isJson = ({ headers }: Answer): boolean => (headers['content-type'] ?? '').includes('json');
 
 /** Lost connections, and answers of 500 and above that are not JSON, are tried again 30 times. */
 const CLIENT: Persistence = {
@@ -95,6 +95,33 @@ describe('SkyRL', () => {
     expect(finished.status).toBe(200);
     // One that was never there is finished as well.
     expect((await fleet.trainer.post('/finish_session?session_id=nobody')).status).toBe(200);
+  });
+
+  it('a sticky session stays whatever the policy, and once finished is placed anew', async () => {
+    await fleet.stop();
+    fleet = await startFleet({
+      kind: 'vllm',
+      isKnown: true,
+      config: {
+        routing: {
+          policy: 'round_robin',
+          routingKeyOverride: true,
+          routingKeyHeaders: ['x-session-id'],
+        },
+      },
+    });
+    const { trainer } = fleet;
+    const turn = async (): Promise<unknown> => {
+      const headers = { 'X-Session-ID': 't' };
+      const answer = await trainer.post('/inference/v1/generate', tokens([1]), headers);
+      return answer.headers['x-smg-routed-worker-id'];
+    };
+    const first = await turn();
+    for (let at = 0; at < 5; at += 1) expect(await turn()).toBe(first);
+    await trainer.post('/finish_session?session_id=t');
+    const second = await turn();
+    expect(second).not.toBe(first);
+    expect(await turn()).toBe(second);
   });
 
   it('whatever goes wrong, the body is JSON: anything else ends the run', async () => {

@@ -114,4 +114,49 @@ describe('MockEngine as vLLM', () => {
     expect((await post('/abort_requests', {})).json()).toEqual({ status: 'ok', aborted: 0 });
     expect((await post('/reset_prefix_cache')).status).toBe(200);
   });
+
+  it('tells ids and log probabilities to those who ask', async () => {
+    await start({ tokens: 2 });
+    const chat = (more: object) =>
+      post('/v1/chat/completions', { messages: [{ role: 'user', content: 'a b c' }], ...more });
+    const plain = (await chat({})).json();
+    expect([plain.choices[0].logprobs, plain.prompt_token_ids]).toEqual([null, undefined]);
+    const told = (await chat({ logprobs: true, return_token_ids: true })).json();
+    const [{ token_ids: ids, logprobs }] = told.choices;
+    expect(told.prompt_token_ids).toEqual([1, 2, 3]);
+    expect(ids).toHaveLength(2);
+    expect(logprobs.content.map(({ token }: { token: string }) => token)).toEqual(
+      ids.map((id: number) => `token_id:${id}`),
+    );
+    const sampling_params = { logprobs: 0 };
+    for (const path of ['/inference/v1/generate', '/skyrl/v1/generate']) {
+      const [choice] = (await post(path, { token_ids: [1], sampling_params })).json().choices;
+      expect(choice.logprobs.content).toHaveLength(2);
+    }
+  });
+
+  it('renders, tokenizes, and loads adapters', async () => {
+    await start();
+    const messages = [{ role: 'user', content: 'a b' }];
+    const rendered = await post('/v1/chat/completions/render', { messages });
+    expect(rendered.json().token_ids).toEqual([1, 2]);
+    expect((await post('/tokenize', { messages })).json()).toMatchObject({ tokens: [1, 2] });
+    expect((await post('/tokenize', { prompt: 'a' })).json()).toMatchObject({ count: 1 });
+    expect((await post('/detokenize', { tokens: [4, 5] })).json()).toEqual({ prompt: '<4><5>' });
+    for (const path of ['/v1/chat/completions/render', '/tokenize', '/detokenize']) {
+      expect((await post(path, {})).status).toBe(400);
+    }
+    expect((await post('/v1/load_lora_adapter', { lora_name: 'a' })).status).toBe(200);
+    expect((await post('/v1/unload_lora_adapter', {})).status).toBe(400);
+  });
+
+  it('gives embeddings in the base64 that OpenAI clients ask for', async () => {
+    await start();
+    const floats = (await post('/v1/embeddings', { input: 'a' })).json().data[0].embedding;
+    const packed = (await post('/v1/embeddings', { input: 'a', encoding_format: 'base64' })).json();
+    const bytes = Buffer.from(packed.data[0].embedding, 'base64');
+    expect(floats.map((_: number, at: number) => bytes.readFloatLE(at * 4))).toEqual(
+      floats.map(Math.fround),
+    );
+  });
 });
