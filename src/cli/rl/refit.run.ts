@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeOf } from './engine-outcome';
 import { fetchRows, type EngineRow } from './engine-rows';
 import { fanoutLines } from './fanout-report';
+import { escapedSegment } from './escaped-path';
 import { inParallel } from './in-parallel';
 import { plainText, plainValue } from './plain-text';
 import { type ProgressBar } from './progress-bar';
@@ -134,7 +135,7 @@ export class RefitRun {
     if (verbs.tellsVersion) return;
     const answer = await this.client.send({
       method: 'POST',
-      path: `/workers/${encodeURIComponent(line.id)}/version`,
+      path: `/workers/${escapedSegment(line.id)}/version`,
       body: JSON.stringify({ weight_version: this.options.weightVersion }),
     });
     if (answer.status !== 200) throw new RlFailure(refusalOf(answer));
@@ -156,7 +157,7 @@ export class RefitRun {
   private async call(id: string, call: EngineCall, signal?: AbortSignal): Promise<number> {
     const answer = await this.client.send({
       method: 'POST',
-      path: `/workers/${encodeURIComponent(id)}/engine/${call.path}`,
+      path: `/workers/${escapedSegment(id)}/engine/${call.path}`,
       params: call.params ?? [],
       body: JSON.stringify(call.body),
       signal,

@@ -1,5 +1,6 @@
 import { blamesEngine, outcomeOf } from './engine-outcome';
 import { engineIdOf, renderRows, rowsOf } from './engine-rows';
+import { escapedPath, escapedSegment } from './escaped-path';
 import { fanoutLines } from './fanout-report';
 import { plainText, plainValue } from './plain-text';
 import { refusalOf, RlClient, type Answer, type Sending } from './rl-client';
@@ -26,17 +27,17 @@ export function rlActions(program: RlProgram): RlActions {
     async workers(worker, flags) {
       const client = clientOf(flags);
       const id = worker === undefined ? undefined : await engineIdOf(client, worker);
-      const path = id === undefined ? '/workers' : `/workers/${encodeURIComponent(id)}`;
+      const path = id === undefined ? '/workers' : `/workers/${escapedSegment(id)}`;
       return printRows(await client.send({ method: 'GET', path }), flags);
     },
 
     async call(worker, path, flags) {
       const sending = sendingOf(flags, program);
       const client = clientOf(flags);
-      const id = encodeURIComponent(await engineIdOf(client, worker));
+      const id = escapedSegment(await engineIdOf(client, worker));
       const answer = await client.send({
         ...sending,
-        path: `/workers/${id}/engine/${enginePath(path)}`,
+        path: `/workers/${id}/engine/${escapedPath(path)}`,
       });
       const outcome = outcomeOf(answer.json);
       if (flags.json === true) print(answer.text);
@@ -55,7 +56,7 @@ export function rlActions(program: RlProgram): RlActions {
       const { params = [], ...sending } = sendingOf(flags, program);
       const answer = await clientOf(flags).send({
         ...sending,
-        path: `/engine/${enginePath(path)}`,
+        path: `/engine/${escapedPath(path)}`,
         params: [...params.filter(([name]) => name !== 'selector'), ['selector', flags.selector]],
       });
       const lines = fanoutLines(answer);
@@ -97,7 +98,7 @@ export function rlActions(program: RlProgram): RlActions {
     if (worker === undefined) {
       return client.send({ ...sending, path: `/${route}`, params: [['selector', selector ?? '']] });
     }
-    const id = encodeURIComponent(await engineIdOf(client, worker));
+    const id = escapedSegment(await engineIdOf(client, worker));
     return client.send({ ...sending, path: `/workers/${id}/${route}` });
   }
 }
@@ -122,9 +123,4 @@ function bodyIn(path: string, program: RlProgram): string {
     const { code = 'unreadable' } = error as { code?: string };
     throw new RlFailure(`--body-file ${JSON.stringify(path)}: ${code}`);
   }
-}
-
-/** Escaped by segment; which paths there may be is for the gateway to say. */
-function enginePath(path: string): string {
-  return path.replace(/^\//, '').split('/').map(encodeURIComponent).join('/');
 }
