@@ -95,6 +95,7 @@ describe('the openai package for Python', () => {
         },
         tries_again: 1,
         leaves_stream: 'left',
+        many_at_once: 32,
       });
       await until('the engine is free', () => engine.counters.inFlight === 0);
       expect(engine.requestsTo(CHAT)[0]?.header('authorization')).toBe('Bearer sk-none');

@@ -1,5 +1,6 @@
 """The openai package for Python against a gateway; prints what came of each case as one JSON object."""
 
+import asyncio
 import json
 import sys
 import traceback
@@ -140,6 +141,20 @@ def leaves_stream():
         for _ in chunks:
             break
     return "left"
+
+
+@case
+def many_at_once():
+    async def work():
+        async with openai.AsyncOpenAI(
+            base_url=base_url + "/v1", api_key="sk-none", max_retries=0
+        ) as many:
+            asked = [
+                many.chat.completions.create(model=model, messages=messages) for _ in range(32)
+            ]
+            return len({answer.id for answer in await asyncio.gather(*asked)})
+
+    return asyncio.run(work())
 
 
 print(json.dumps(results))
