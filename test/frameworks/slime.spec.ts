@@ -68,15 +68,55 @@ describe('slime', () => {
     expect(new Set(trainer.attempts)).not.toContain(503);
   });
 
-  it('an engine that registers twice is there once', async () => {
+  it('an engine that registers twice is told so, and is there once', async () => {
     const { trainer } = fleet;
     await register(trainer, fleet.engine(0));
-    const again = await new Trainer(fleet.gateway.url).post('/workers', {
-      url: fleet.engine(0).url,
-      worker_type: 'regular',
-    });
-    expect(again.status).toBeLessThan(500);
+    const again = await register(new Trainer(fleet.gateway.url), fleet.engine(0));
+    expect([again.status, again.json['code']]).toEqual([409, 'WORKER_ALREADY_EXISTS']);
     await trainer.poll('/workers', ({ json }) => json['total'] === 1);
+    expect((await trainer.post(`/add_worker?url=${fleet.engine(0).url}`)).status).toBe(200);
+    expect((await trainer.get('/workers')).json['total']).toBe(1);
+  });
+
+  it('recovers an engine: removed, started anew, registered at the same URL while it drains', async () => {
+    await fleet.stop();
+    fleet = await startFleet({
+      persistence: STUBBORN,
+      config: { retry: PATIENT, health: { drainSettleSecs: 1 }, rl: { enabled: true } },
+    });
+    await registerAll(fleet);
+    const { trainer, rl } = fleet;
+    await rl.setFleetVersion('7', 'engine=sglang');
+    const [alive, dead] = [fleet.engine(0), fleet.engine(1)];
+    const { id } = await rl.row(dead);
+    dead.crash();
+    expect(isOk(await trainer.ask(`/workers/${id as string}`, { method: 'DELETE' }))).toBe(true);
+    await dead.start();
+    expect((await register(new Trainer(trainer.url), dead)).status).toBe(202);
+    await until('both are ready', async () => {
+      const { workers } = (await trainer.get('/workers')).json;
+      return (
+        workers.length === 2 &&
+        workers.every(({ status }: { status: string }) => status === 'ready')
+      );
+    });
+    // It came back with the weights it was started with.
+    expect(await rl.row(dead)).toMatchObject({ weight_version: null, control: 'active' });
+    const latest = { 'x-smg-version-policy': 'latest-only' };
+    for (let at = 0; at < 4; at += 1) {
+      const { headers } = await trainer.post('/generate', rollout(), latest);
+      expect(headers['x-smg-routed-worker-id']).toBe(alive.url);
+    }
+    const answer = await rl.call(dead, 'update_weights_from_disk', {
+      body: { model_path: '/w', weight_version: '7' },
+    });
+    expect(answer.status).toBe(200);
+    const seen = new Set<unknown>();
+    for (let at = 0; at < 8; at += 1) {
+      const { headers } = await trainer.post('/generate', rollout(), latest);
+      seen.add(headers['x-smg-routed-worker-id']);
+    }
+    expect(seen.size).toBe(2);
   });
 
   it('reads tokens, logprobs, finish reason and version of a rollout', async () => {
