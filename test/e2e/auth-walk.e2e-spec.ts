@@ -26,6 +26,7 @@ class Walker {
 
 const PUBLIC = ['/liveness', '/readiness', '/health', '/health_generate', '/v1/models'].concat([
   ...['/get_model_info', '/get_server_info', '/engine_metrics'],
+  ...['/model_info', '/server_info'],
 ]);
 
 const SERVING_401 = { error: { code: 'invalid_api_key' } };

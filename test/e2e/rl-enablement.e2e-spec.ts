@@ -74,6 +74,7 @@ describe('the RL options', () => {
       enabled: false,
       controlTimeoutSecs: 600,
       fanoutConcurrency: 32,
+      routerVerbs: false,
       versionPolicy: 'any',
     });
   });

@@ -78,7 +78,7 @@ describe.each([true, false])('paths and methods without a route, hot lane %s', (
         'POST',
         ['DELETE', 'GET', 'HEAD', 'PATCH', 'PUT'],
       ],
-      ['/flush_cache', 'GET', ['POST']],
+      ['/flush_cache', 'PUT', ['GET', 'HEAD', 'POST']],
       ['/get_loads', 'POST', ['GET', 'HEAD']],
     ];
     for (const [path, method, allow] of cases) {

@@ -46,17 +46,16 @@ function declareVerbs(controller: typeof RouterVerbsController): void {
   for (const verb of ROUTER_VERBS) {
     for (const method of verb.methods) {
       const name = methodNameOf(method, verb.path);
-      Object.defineProperty(prototype, name, {
-        configurable: true,
-        writable: true,
-        value: async function (
-          this: RouterVerbsController,
-          request: RawRequest,
-          reply: RawReply,
-        ): Promise<void> {
-          await this.callAll(verb.path, request, reply);
-        },
-      });
+      const answer = async function (
+        this: RouterVerbsController,
+        request: RawRequest,
+        reply: RawReply,
+      ): Promise<void> {
+        await this.callAll(verb.path, request, reply);
+      };
+      // The OpenAPI document names operations after it.
+      Object.defineProperty(answer, 'name', { value: name });
+      Object.defineProperty(prototype, name, { configurable: true, writable: true, value: answer });
       decorate(prototype, name, verb, method === 'GET' ? Get : Post);
     }
   }
