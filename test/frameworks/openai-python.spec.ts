@@ -17,7 +17,7 @@ async function install(folder: string): Promise<string | undefined> {
   const python = join(folder, 'bin/python');
   try {
     await run('python3', ['-m', 'venv', folder], { timeout: INSTALL_MS });
-    await run(python, ['-m', 'pip', 'install', '--quiet', '--no-input', 'openai'], {
+    await run(python, ['-m', 'pip', 'install', '--quiet', '--no-input', 'openai<4'], {
       timeout: INSTALL_MS,
     });
     return undefined;
