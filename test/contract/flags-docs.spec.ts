@@ -1,5 +1,6 @@
-import { OPTION_TABLE } from '@smg/config';
+import { OPTION_TABLE, SERVE_OPTIONS, type AnyOption } from '@smg/config';
 import { runMockEngine } from '../../src/cli/mock-engine.command';
+import { rlFlags } from './support/rl-flags';
 import { codeSpans, filesBelow, splitFences, textOf } from './support/pages';
 
 const FLAG = /(?<![\w-])--[a-z][a-z0-9-]*/g;
@@ -29,6 +30,25 @@ async function mockEngineFlags(): Promise<Set<string>> {
   return new Set(help.match(FLAG) ?? []);
 }
 
+/** Flags of `smg serve`: its own, those of the gateway with their prefix, and some of engines. */
+const serveFlags = new Set([
+  ...(SERVE_OPTIONS as readonly AnyOption[]).flatMap(({ flag, aliases }) =>
+    [flag, ...aliases].map((name) => `--${name}`),
+  ),
+  ...OPTION_TABLE.flatMap(({ flag, aliases }) =>
+    [flag, ...aliases].map((name) => `--router-${name}`),
+  ),
+  ...['--model-path', '--model', '--tp-size', '--api-key', '--help'],
+  // How the pages write "any flag of the gateway".
+  ...['--router-', '--router'],
+]);
+
+/** Flags that the commands of `smg rl` share among them. */
+const cliFlags: Readonly<Record<string, ReadonlySet<string>>> = {
+  serve: serveFlags,
+  rl: rlFlags(),
+};
+
 /** Flags that our other programs declare; their source is where they are defined. */
 function flagsDeclaredIn(folder: string): string[] {
   return filesBelow(folder, '.ts').flatMap((path) => textOf(path).match(FLAG) ?? []);
@@ -51,7 +71,8 @@ describe('flags in the pages', () => {
     const unknown = commandsOf(textOf(path)).flatMap((line) => {
       const rest = PROGRAM.exec(line)?.[1];
       if (rest === undefined) return [];
-      const known = rest.startsWith('mock-engine') ? mock : gatewayFlags;
+      const [name = ''] = rest.split(' ', 1);
+      const known = cliFlags[name] ?? (name === 'mock-engine' ? mock : gatewayFlags);
       return (rest.match(FLAG) ?? [])
         .filter((flag) => !known.has(flag))
         .map((it) => `${it}: ${line}`);
@@ -63,6 +84,8 @@ describe('flags in the pages', () => {
     const known = new Set([
       ...gatewayFlags,
       ...(await mockEngineFlags()),
+      ...serveFlags,
+      ...rlFlags(),
       ...flagsDeclaredIn('examples/demo'),
       ...flagsDeclaredIn('examples/rl'),
       ...flagsDeclaredIn('examples/oidc'),

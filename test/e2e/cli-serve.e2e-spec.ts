@@ -84,6 +84,18 @@ describe('smg serve: engines and gateway together', () => {
     expect(notes[1]!.port - notes[0]!.port).toBeGreaterThanOrEqual(1);
   });
 
+  it('runs the module of the backend with the python3 of the PATH, once it is known to be there', async () => {
+    const running = (serving = await spawnServe(['--backend', 'sglang', '--model-path', 'm'], {
+      env: { PATH: `${engines.python()}:${process.env['PATH'] ?? ''}` },
+    }));
+    await untilSaid(running, 'listening on');
+    const [{ args, port }] = engines.notes() as [ReturnType<FakeEngines['notes']>[0]];
+    expect(args).toEqual([
+      ...['-m', 'sglang.launch_server', '--model-path', 'm'],
+      ...['--host', '127.0.0.1', '--port', String(port)],
+    ]);
+  });
+
   it('prefixes lines by engine, also one that never ends', async () => {
     const running = await fake(two);
     await untilSaid(running, 'listening on');

@@ -10,7 +10,7 @@ export interface CallFlags extends CommonFlags {
   readonly method: 'GET' | 'POST';
   readonly body?: string;
   readonly bodyFile?: string;
-  readonly param: readonly (readonly [string, string])[];
+  readonly param?: readonly (readonly [string, string])[];
 }
 
 export interface WriteFlags extends CommonFlags {
@@ -39,7 +39,9 @@ export interface RlActions {
 
 /** `smg rl` and its commands. @param done gets the exit code of the one that was run. */
 export function rlCommand(actions: RlActions, done: (exitCode: number) => void): Command {
-  const rl = new Command('rl')
+  const rl = new Command('smg rl')
+    // The reference page shows these texts; they do not depend on a terminal.
+    .configureOutput({ getOutHelpWidth: () => 100, getErrHelpWidth: () => 100 })
     .description(
       'Look at the rollout engines behind a gateway, call them, and give them new weights.\n' +
         'The token of an operator is read from SMG_ADMIN_TOKEN or a file, never from the command line.',
@@ -98,10 +100,12 @@ function withCommonFlags(command: Command): Command {
 
 function withCallFlags(command: Command): Command {
   return command
-    .addOption(new Option('--method <method>').choices(['GET', 'POST']).default('POST'))
+    .addOption(
+      new Option('--method <method>', 'of the call').choices(['GET', 'POST']).default('POST'),
+    )
     .option('--body <json>', 'sent as it is; empty sends none (default: {} with POST)')
     .option('--body-file <path>', 'the same from a file; - is the standard input')
-    .option('--param <name=value>', 'query parameter; may be repeated', addParam, []);
+    .option('--param <name=value>', 'query parameter; may be repeated', addParam);
 }
 
 function withTargetFlags(command: Command): Command {
@@ -125,7 +129,7 @@ function withRefitFlags(command: Command): Command {
 
 function addParam(
   text: string,
-  sofar: readonly (readonly [string, string])[],
+  sofar: readonly (readonly [string, string])[] = [],
 ): readonly (readonly [string, string])[] {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('give <name>=<value>.');

@@ -104,7 +104,7 @@ export function rlActions(program: RlProgram): RlActions {
 }
 
 function sendingOf(flags: CallFlags, program: RlProgram): Omit<Sending, 'path'> {
-  const { method, param, body, bodyFile } = flags;
+  const { method, param = [], body, bodyFile } = flags;
   if (body !== undefined && bodyFile !== undefined) {
     throw new RlFailure('give either --body or --body-file');
   }

@@ -31,6 +31,9 @@ export class EngineFleet {
     plans: readonly EnginePlan[],
     private readonly options: FleetOptions,
   ) {
+    const { output } = options;
+    // Each of two streams per engine may wait for room in it.
+    output.setMaxListeners(Math.max(output.getMaxListeners(), 2 * plans.length + 10));
     this.engines = plans.map((plan) => {
       const engine = new EngineProcess(plan, options.output);
       const gpus = plan.env['CUDA_VISIBLE_DEVICES'] ?? '';

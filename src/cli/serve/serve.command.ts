@@ -41,6 +41,8 @@ export async function serve(argv: readonly string[], program: ServeProcess): Pro
     console.log(line.text);
     return line.exitCode;
   }
+  // Whoever read the engines' lines is gone; the gateway is not for that.
+  program.stderr.on('error', () => undefined);
   const log = new GatewayLog({ level: line.config.observability.logLevel });
   for (const warning of line.warnings) log.logger.warn(warning, 'config');
   return new ServeRun(line, log, program).run();

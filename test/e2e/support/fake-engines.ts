@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts, ROOT, spawnProgram, type Program } from '../../support/program';
@@ -49,6 +49,14 @@ export class FakeEngines {
 
   get command(): string {
     return `'${process.execPath}' '${this.script}'`;
+  }
+
+  /** A folder for the PATH whose `python3` has every module, each of them the fake engine. */
+  python(): string {
+    const path = join(this.folder, 'python3');
+    writeFileSync(path, `#!/bin/sh\n[ "$1" = -c ] && exit 0\nexec ${this.command} "$@"\n`);
+    chmodSync(path, 0o755);
+    return this.folder;
   }
 
   /** Pids of engines and of their children. */
