@@ -13,6 +13,7 @@ import {
   type UpstreamRequest,
   type UpstreamTransport,
 } from '@smg/upstream';
+import { mayResend } from './chosen-earlier';
 import { type ClientWriter } from './client.writer';
 import { JsonWatch } from './core/json-watch';
 import { FlatResponseHead } from './core/response-head';
@@ -118,8 +119,11 @@ export class UpstreamAttempt implements RunningAttempt, UpstreamHandler {
     this.call?.resume();
   }
 
-  onResend(): void {
-    this.owner.services.metrics.resent();
+  onResend(): boolean {
+    const { services, exchange } = this.owner;
+    if (!mayResend(services, exchange, this.worker)) return false;
+    services.metrics.resent();
+    return true;
   }
 
   onHead(status: number, rawHeaders: readonly string[]): void {

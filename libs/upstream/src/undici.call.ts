@@ -169,9 +169,9 @@ export class UndiciCall implements UpstreamCall {
     const stale = this.started && !this.hasAnswered && (this.entry?.served ?? 0) > 0;
     this.discard();
     const failure = classifyUpstreamError(error, this.started, this.resumeReading !== undefined);
-    if (stale && failure.kind === 'reset' && !this.resent && !this.isSentOnce) {
+    const isLost = stale && failure.kind === 'reset' && !this.resent && !this.isSentOnce;
+    if (isLost && this.handler.onResend?.() !== false) {
       this.resent = true;
-      this.handler.onResend?.();
       this.start(true);
       return;
     }

@@ -47,6 +47,7 @@ class Recorder implements UpstreamHandler {
   headers: readonly string[] = [];
   body = '';
   resends = 0;
+  allowsResend = true;
   outcome: 'end' | UpstreamFailure | undefined;
   accept = true;
   private wake: (() => void) | undefined;
@@ -71,6 +72,7 @@ class Recorder implements UpstreamHandler {
   }
   onResend() {
     this.resends += 1;
+    return this.allowsResend;
   }
   get kind() {
     return typeof this.outcome === 'object' ? this.outcome.kind : this.outcome;
@@ -223,6 +225,21 @@ describe('UndiciTransport', () => {
     const second = await upstream.run(server.url);
     expect(second).toMatchObject({ status: 200, resends: 1, outcome: 'end' });
     expect(server.seen).toHaveLength(3);
+    await server.close();
+  });
+
+  it('does not resend what its handler does not want sent again', async () => {
+    const server = await rawServer((socket, count) => {
+      if (count === 1) socket.write(OK);
+      else socket.resetAndDestroy();
+    });
+    await upstream.run(server.url);
+    const recorder = new Recorder();
+    recorder.allowsResend = false;
+    upstream.send(server.url, recorder, '{}');
+    await recorder.done;
+    expect(recorder.kind).toBe('reset');
+    expect(server.seen).toHaveLength(2);
     await server.close();
   });
 

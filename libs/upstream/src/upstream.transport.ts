@@ -39,8 +39,12 @@ export interface UpstreamHandler {
   onData(chunk: Buffer): boolean;
   onEnd(): void;
   onError(failure: UpstreamFailure): void;
-  /** The request is written again because a pooled connection had died under it. */
-  onResend?(): void;
+  /**
+   * A pooled connection had died under the request, which is to be written again; possibly long after the
+   * first time.
+   * @returns false when it must not be: then it has failed.
+   */
+  onResend?(): boolean;
 }
 
 /** A running exchange. */

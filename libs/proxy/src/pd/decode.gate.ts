@@ -109,8 +109,8 @@ export class DecodeGate
     if (!this.isAborted) this.call?.resume();
   }
 
-  onResend(): void {
-    this.reader?.onResend?.();
+  onResend(): boolean {
+    return this.reader?.onResend?.() !== false;
   }
 
   onHead(status: number, rawHeaders: readonly string[]): void {

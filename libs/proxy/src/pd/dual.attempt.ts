@@ -51,7 +51,7 @@ export class DualAttempt implements AttemptOwner, RunningAttempt, PrefillListene
     this.rules = host.rules;
     this.joins = wantsLogprobs(host.exchange.endpoint, plan.json);
     const { transport, options } = host.services;
-    this.leg = new PrefillLeg(host.services, plan.prefill, this.joins, this);
+    this.leg = new PrefillLeg(host.services, host.exchange, plan.prefill, this.joins, this);
     this.gate = new DecodeGate(transport, options.maxPayloadSize, this);
     this.relay = new UpstreamAttempt(this, plan.decode);
   }
@@ -76,7 +76,7 @@ export class DualAttempt implements AttemptOwner, RunningAttempt, PrefillListene
     const { prefillRank, decodeRank } = plan;
     const toPrefill = host.requestTo(plan.prefill, withRanks(body, prefillRank, undefined));
     const toDecode = host.requestTo(plan.decode, withRanks(body, decodeRank, prefillRank));
-    this.leg.start(toPrefill, this.exchange.keyInFlight);
+    this.leg.start(toPrefill);
     this.relay.start(toDecode, this.gate);
   }
 

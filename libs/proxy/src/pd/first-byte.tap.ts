@@ -29,7 +29,7 @@ export class FirstByteTap implements UpstreamHandler {
     this.reader.onError(failure);
   }
 
-  onResend(): void {
-    this.reader.onResend?.();
+  onResend(): boolean {
+    return this.reader.onResend?.() !== false;
   }
 }

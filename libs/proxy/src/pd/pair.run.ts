@@ -1,6 +1,7 @@
 import { GatewayError } from '@smg/protocol';
 import { type SelectionOutcome, type WorkerPoolView, type WorkerView } from '@smg/plugin-api';
 import { type JsonObject } from '../core/request-facts';
+import { refusalOfChosen } from '../chosen-earlier';
 import { asGatewayError } from '../gateway-reply';
 import { DEFAULT_SELECTION_RETRY, type SelectionRetry } from '../proxy.options';
 import { type RoutableWorker } from '../run.services';
@@ -17,22 +18,6 @@ import { SequentialAttempt } from './sequential.attempt';
 type Leg = 'prefill' | 'decode';
 type Nobody = Exclude<SelectionOutcome, { readonly kind: 'selected' }>;
 type Pair = readonly [prefill: RoutableWorker, decode: RoutableWorker];
-
-/** A worker that was chosen, for filters to look at again. */
-class PoolOfOne implements WorkerPoolView {
-  readonly workers: readonly WorkerView[];
-
-  constructor(
-    readonly model: string,
-    worker: WorkerView,
-  ) {
-    this.workers = [worker];
-  }
-
-  available(): readonly WorkerView[] {
-    return this.workers;
-  }
-}
 
 /** A request to a pair of workers: selection of both legs, attempts, and what follows their failures. */
 export class PairRun implements PairOutcome {
@@ -90,12 +75,10 @@ export class PairRun implements PairOutcome {
     const pool = this.pools.decode;
     if (worker === undefined || pool === undefined) return false;
     const { services, exchange } = this.host;
-    exchange.leg = 'decode';
     try {
-      // Filters alone: a worker that leaves still serves the pairs it is part of.
-      const outcome = services.selector.eligible(new PoolOfOne(pool.model, worker), exchange);
-      if (!('kind' in outcome)) return true;
-      this.nobody(describe('decode', pool, outcome));
+      const refusal = refusalOfChosen(services, exchange, worker);
+      if (refusal === undefined) return true;
+      this.nobody(describe('decode', pool, refusal));
     } catch (error) {
       this.host.reply(asGatewayError(error), false);
     }

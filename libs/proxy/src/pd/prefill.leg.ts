@@ -7,7 +7,9 @@ import {
   type UpstreamHandler,
   type UpstreamRequest,
 } from '@smg/upstream';
+import { mayResend } from '../chosen-earlier';
 import { upstreamError } from '../gateway-reply';
+import { type InferenceExchange } from '../inference.exchange';
 import { type RoutableWorker, type RunServices } from '../run.services';
 
 /** Bytes kept of an answer that is no success: enough for its message. */
@@ -44,20 +46,21 @@ export class PrefillLeg implements UpstreamHandler {
   private bytes = 0;
   private isSettled = false;
   private isDrained = false;
+  /** What the request counts under at its worker, beside the load. */
   private key: string | undefined;
 
   /** @param keepsBody the body of a success is wanted. */
   constructor(
     private readonly services: RunServices,
+    private readonly exchange: InferenceExchange,
     readonly worker: RoutableWorker,
     private readonly keepsBody: boolean,
     private readonly listener: PrefillListener,
   ) {}
 
-  /** @param key what the request counts under at its worker, beside the load. */
-  start(request: UpstreamRequest, key: string | undefined): void {
-    this.key = key;
-    this.worker.beginRequest(key);
+  start(request: UpstreamRequest): void {
+    this.key = this.exchange.keyInFlight;
+    this.worker.beginRequest(this.key);
     this.timer = setTimeout(onDeadline, this.worker.requestTimeoutMs, this);
     this.call = this.services.transport.dispatch(request, this);
   }
@@ -78,8 +81,11 @@ export class PrefillLeg implements UpstreamHandler {
     this.timer.unref();
   }
 
-  onResend(): void {
-    this.services.metrics.resent();
+  onResend(): boolean {
+    const { services, exchange } = this;
+    if (this.isDrained || !mayResend(services, exchange, this.worker)) return false;
+    services.metrics.resent();
+    return true;
   }
 
   onHead(status: number, rawHeaders: readonly string[]): void {

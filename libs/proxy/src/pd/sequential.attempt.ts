@@ -77,8 +77,8 @@ export class SequentialAttempt implements AttemptOwner, RunningAttempt, PrefillL
     const edits = prefillEdits(this.exchange.endpoint, plan.json, mode, this.transferId);
     const body = editFields(host.bytes, this.withOwn(edits, plan.prefillRank));
     this.share?.dispatched();
-    this.leg = new PrefillLeg(this.services, plan.prefill, true, this);
-    this.leg.start(host.requestTo(plan.prefill, body), this.exchange.keyInFlight);
+    this.leg = new PrefillLeg(this.services, this.exchange, plan.prefill, true, this);
+    this.leg.start(host.requestTo(plan.prefill, body));
   }
 
   clientGone(): void {
