@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type PartialGatewayConfig } from '@smg/config';
 import { MetricStore } from '@smg/observability';
 import { startGateway } from '../support/gateway';
 import { codeSpans, filesBelow, tableRows, textOf } from './support/pages';
@@ -23,6 +24,19 @@ function documented(): Metric[] {
 
 /** What a booted gateway has registered, whether or not a series exists yet. */
 async function registered(): Promise<Metric[]> {
+  // One gate serves either way of limiting requests, with metrics of its own.
+  const byLimit = await registeredWith({ maxConcurrentRequests: 8 });
+  const byClass = await registeredWith({
+    maxConcurrentRequests: 8,
+    schedulerEnabled: true,
+  });
+  const names = new Set(byLimit.map(({ name }) => name));
+  return [...byLimit, ...byClass.filter(({ name }) => !names.has(name))];
+}
+
+async function registeredWith(
+  admission: NonNullable<PartialGatewayConfig['admission']>,
+): Promise<Metric[]> {
   const folder = mkdtempSync(join(tmpdir(), 'smg-metrics-'));
   const rateLimitConfig = join(folder, 'limits.yaml');
   writeFileSync(rateLimitConfig, 'tenants: []\n');
@@ -30,6 +44,7 @@ async function registered(): Promise<Metric[]> {
     rl: { enabled: true },
     pd: { enabled: true },
     routing: { engineMetrics: true },
+    admission,
     tenants: { rateLimitEnabled: true, rateLimitConfig },
   });
   try {

@@ -61,7 +61,7 @@ export class TlsEngine {
     this.handshakes.push({
       serverName: servername,
       isReused: socket.isSessionReused(),
-      client: authorized ? socket.getPeerCertificate().subject.CN : undefined,
+      client: authorized ? [socket.getPeerCertificate().subject.CN].flat()[0] : undefined,
     });
     const inner = connect(Number(new URL(this.engine.url).port), '127.0.0.1');
     this.keep(inner);
