@@ -231,14 +231,14 @@ describe('[G61] cache_aware and the KV use that engines report', () => {
 });
 
 describe('memory under streams of unique prompts', () => {
-  const MAX_TREE = MIB / 4;
+  const MAX_TREE = MIB / 8;
   /** Marks of a worker on an edge that any tree may have, and the quarter it may have between evictions. */
   const MAX_HOLDINGS = 4_096 * 1.25;
 
   it.each<[string, number, number, (at: number) => string]>([
     // Far more than the tree may hold, each of them.
-    ['long ones', 300, 2 * MAX_TREE, (at) => `${at}`.padEnd(32 * 1024, 'x')],
-    ['long ones outside ASCII', 200, 2 * MAX_TREE, (at) => `${at}`.padEnd(16 * 1024, '世')],
+    ['long ones', 100, 2 * MAX_TREE, (at) => `${at}`.padEnd(32 * 1024, 'x')],
+    ['long ones outside ASCII', 80, 2 * MAX_TREE, (at) => `${at}`.padEnd(16 * 1024, '世')],
     ['of one character', 7_000, MAX_HOLDINGS + 300, (at) => String.fromCodePoint(0x4e00 + at)],
   ])(
     '%s: the tree stays at its bound, and so does the memory of the process',
