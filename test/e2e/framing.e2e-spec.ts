@@ -49,6 +49,13 @@ const AMBIGUOUS: readonly (readonly [string, string])[] = [
     post(['Host: g', 'Content-Length: 18446744073709551618'], `{}${SMUGGLED}`),
   ],
   ['two Hosts', post(['Host: g', 'Host: h', 'Content-Length: 2'], `{}${SMUGGLED}`)],
+  [
+    'two Authorizations',
+    post(
+      ['Host: g', 'Authorization: Bearer a', 'Authorization: Bearer b', 'Content-Length: 2'],
+      `{}${SMUGGLED}`,
+    ),
+  ],
   ['no Host', post(['Content-Length: 2'], `{}${SMUGGLED}`)],
   [
     'Transfer-Encoding: gzip, chunked',

@@ -30,7 +30,9 @@ class FramingFields {
         if (NO_HOST.test(value)) this.defect = 'Host is no host';
         break;
       case 'authorization':
-        this.authorization ??= value;
+        // A proxy in front may have judged the other one.
+        if (this.authorization !== undefined) this.defect = 'more than one Authorization';
+        this.authorization = value;
         break;
       case 'expect':
         this.expect = value;
@@ -63,7 +65,7 @@ export class ClientHead {
   readonly origin: string | undefined;
   /** The client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
-  /** Why the message must be refused: two readers could disagree about where it ends. */
+  /** Why the message must be refused: two readers could disagree about where it ends, or who sends it. */
   readonly defect: string | undefined;
 
   /** @param knowsInterim the client may be sent an interim answer: it speaks HTTP/1.1. */
