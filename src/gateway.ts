@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Server } from 'node:http';
 import { type GatewayConfig } from '@smg/config';
-import { flushLogs, MetricsServer, ProcessLifecycle } from '@smg/observability';
+import { flushLogs, listenError, MetricsServer, ProcessLifecycle } from '@smg/observability';
 import {
   ENTRY_CONTROL,
   type EntryControl,
@@ -44,7 +44,11 @@ export class Gateway {
   /** Opens the main port; the metrics and health ports opened while the application started. */
   async listen(): Promise<void> {
     const { host, port } = this.config.listener;
-    await this.app.listen({ host, port });
+    try {
+      await this.app.listen({ host, port });
+    } catch (error) {
+      throw listenError('--port', host, port, error);
+    }
   }
 
   /** Reads file-backed settings again (keys, certificates, limits), as on SIGHUP; never rejects. */

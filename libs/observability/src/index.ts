@@ -15,6 +15,7 @@ export { ProcessLifecycle } from './core/process-lifecycle';
 export { HealthBoard, type ReadinessVerdict } from './core/health-board';
 export { ReadinessMonitor } from './readiness.monitor';
 export { MetricsServer } from './metrics.server';
+export { listenError } from './listen-error';
 export { HealthListenerRunner } from './health-listener.runner';
 export {
   startHealthListener,
