@@ -3,6 +3,7 @@ import { crossCheck } from './cross-checks';
 import { deepFreeze } from './deep-freeze';
 import { type GatewayConfig } from './gateway-config';
 import { type GivenValue } from './given-value';
+import { idleWarnings } from './idle-options';
 import { AVAILABLE_OPTIONS } from './option-table';
 import { type AnyOption, type InertOption } from './option';
 import { good, type Parsed } from './parsed';
@@ -55,10 +56,12 @@ export function buildConfig(given: readonly GivenValue[], options: BuildOptions 
   if (problems.length > 0) throw new ConfigError(problems);
 
   const config = assemble(values);
-  const conflicts = crossCheck(config, (flag) => labels.get(flag) ?? `--${flag}`, {
+  const label = (flag: string): string => labels.get(flag) ?? `--${flag}`;
+  const conflicts = crossCheck(config, label, {
     pluginPolicies: options.pluginPolicies === true || config.plugins.modules.length > 0,
   });
   if (conflicts.length > 0) throw new ConfigError(conflicts);
+  warnings.push(...idleWarnings(config, label));
   return { config, warnings };
 }
 
