@@ -216,7 +216,7 @@ describe('smg rl refit', () => {
     expect(callsOf(sglang)).toEqual([]);
   });
 
-  it.each([['SIGINT', 130] as const, ['SIGTERM', 143] as const])(
+  it.each([['SIGHUP', 129] as const, ['SIGINT', 130] as const, ['SIGTERM', 143] as const])(
     '%s during the load resumes first, then ends',
     async (name, code) => {
       sglang.behave({ route: '/update_weights_from_disk', delayMs: 60_000 });
@@ -247,6 +247,37 @@ describe('smg rl refit', () => {
     program.child.kill('SIGINT');
     expect(await program.ended).toEqual({ code: 130, signal: null });
     expect(await rowOf(sglang)).toMatchObject({ control: 'active' });
+  });
+
+  it.each([
+    ['SIGINT', 'SIGINT', 130],
+    ['SIGHUP', 'SIGHUP', 129],
+    ['SIGINT', 'SIGTERM', 130],
+  ] as const)('%s and %s at once are one: it resumes all the same', async (one, two, code) => {
+    sglang.behave({ route: '/update_weights_from_disk', delayMs: 60_000 });
+    sglang.behave({ route: '/continue_generation', delayMs: 300 });
+    const program = spawnProgram(['rl', ...REFIT, 'engine=sglang', '--url', gateway.url], {
+      env: ENV,
+    });
+    await until('it loads', () => program.stderr().includes(`${other.url}: load ok`));
+    program.child.kill(one);
+    await until('it resumes', () => program.stderr().includes('resuming what was paused'));
+    program.child.kill(two);
+    expect(await program.ended).toEqual({ code, signal: null });
+    expect(await rowOf(sglang)).toMatchObject({ control: 'active' });
+  });
+
+  it('goes on when nobody reads what it prints', async () => {
+    sglang.behave({ route: '/update_weights_from_disk', delayMs: 300 });
+    const program = spawnProgram(['rl', ...REFIT, 'engine=sglang', '--url', gateway.url], {
+      env: ENV,
+    });
+    program.child.stdout?.destroy();
+    program.child.stderr?.destroy();
+    expect(await program.ended).toEqual({ code: 0, signal: null });
+    for (const engine of [sglang, other]) {
+      expect(await rowOf(engine)).toMatchObject({ control: 'active', weight_version: '2' });
+    }
   });
 
   it('a version the gateway would refuse pauses nobody', async () => {

@@ -3,6 +3,7 @@ export interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
+  on?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 const WIDTH = 24;

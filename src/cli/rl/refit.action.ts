@@ -8,6 +8,11 @@ import { type RefitFlags } from './rl-flags';
 import { type RlProgram } from './rl-program';
 import { renderTable } from './table';
 
+type EndSignal = 'SIGHUP' | 'SIGINT' | 'SIGTERM';
+
+/** A terminal, a shell and npm may each pass one Ctrl-C on; what comes this soon is no second thought. */
+const SAME_SIGNAL_MS = 1000;
+
 /** `smg rl refit`. @returns the exit code; 128 + the signal's number when one came. */
 export async function refit(
   client: RlClient,
@@ -17,15 +22,19 @@ export async function refit(
   const { weightVersion } = flags;
   checkVersion(weightVersion);
   const interrupt = new AbortController();
-  let signalled: 'SIGINT' | 'SIGTERM' | undefined;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  let signalled: EndSignal | undefined;
+  let signalledAt = 0;
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
     program.on(signal, () => {
       if (signalled !== undefined) {
+        // A terminal that is closed is no impatience.
+        if (signal === 'SIGHUP' || performance.now() - signalledAt < SAME_SIGNAL_MS) return;
         program.stderr.write('\nnot waiting for the resume: engines may still be paused\n');
         program.exit(128 + constants.signals[signal]);
         return;
       }
       signalled = signal;
+      signalledAt = performance.now();
       program.stderr.write(`\n${signal}: resuming what was paused; once more to leave it\n`);
       interrupt.abort();
     });

@@ -7,7 +7,7 @@ export interface RlProgram {
   readonly readFile: (path: string | 0) => string;
   readonly stdout: Screen;
   readonly stderr: Screen;
-  on(signal: 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
+  on(signal: 'SIGHUP' | 'SIGINT' | 'SIGTERM', listener: () => void): unknown;
   /** Ends the process at once. */
   exit(code: number): void;
 }

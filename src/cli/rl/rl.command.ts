@@ -15,6 +15,8 @@ export async function rl(
 ): Promise<number> {
   let exitCode: number = EXIT.ok;
   const { env, stdout, stderr } = program;
+  // Whoever read it is gone; that must not cut a refit, which would leave engines paused.
+  for (const screen of [stdout, stderr]) screen.on?.('error', () => undefined);
   const outside: RlProgram = {
     ...{ env, stdout, stderr },
     readFile: (path) => readFileSync(path, 'utf8'),

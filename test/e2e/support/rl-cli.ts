@@ -9,7 +9,10 @@ export interface RlEnd {
 export interface RlOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Called at every write to stderr; may send a signal. */
-  readonly onError?: (text: string, signal: (name: 'SIGINT' | 'SIGTERM') => void) => void;
+  readonly onError?: (
+    text: string,
+    signal: (name: 'SIGHUP' | 'SIGINT' | 'SIGTERM') => void,
+  ) => void;
 }
 
 /** Runs `smg rl` in this process. */
