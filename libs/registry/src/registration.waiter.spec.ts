@@ -154,6 +154,19 @@ describe('WORKER_REGISTRAR', () => {
     expect(registrar().removeEngine(E1)).toMatchObject({ ok: false });
   });
 
+  it('removes what drains and what waits to follow it', async () => {
+    const { add, flush, registry } = await boot();
+    await add({ url: E1 });
+    expect(registrar().removeEngine(E1)).toMatchObject({ ok: true });
+    const next = registrar().ensure({ url: E1 });
+    if (!next.ok) throw new Error(next.message);
+    const said = registrar().outcomeOf(next.id, 60_000, NOBODY_LEAVES);
+    expect(registrar().removeEngine(E1)).toMatchObject({ ok: true });
+    await flush();
+    expect(registry.total).toBe(0);
+    expect(await said).toEqual({ kind: 'failed', message: 'the worker was removed meanwhile' });
+  });
+
   it('ends a wait when its client leaves, and when the gateway ends', async () => {
     const { flush, app } = await boot();
     holdHealth();

@@ -129,10 +129,15 @@ export class WorkerCommands implements BeforeApplicationShutdown {
     return worker;
   }
 
-  /** Removes exactly this worker, a rank included; a registration under way is called off. */
+  /**
+   * Removes exactly this worker, a rank included; a registration under way is called off. By its URL also
+   * the registration that is to take the place of a worker that still drains.
+   */
   remove(idOrUrl: string): { readonly id: string } {
     const worker = this.#lookup(idOrUrl);
     if (worker === undefined) return this.#callOff(this.#reservation(idOrUrl));
+    const next = isUuid(idOrUrl) ? undefined : this.#reservations.byKey(worker.key);
+    if (next !== undefined) this.#callOff(next);
     this.queue.supersede(worker.key, ['UpdateWorker']);
     if (this.remover.hurry(worker)) return worker;
     this.#submit({

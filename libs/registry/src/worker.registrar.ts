@@ -37,11 +37,9 @@ export class CommandRegistrar implements WorkerRegistrar {
         ? this.registry.all().filter(({ baseKey }) => baseKey === address.baseKey)
         : [];
     return answerOf(() => {
-      // One that is being registered is no rank of anything yet.
-      const ids = ranks.length > 0 ? ranks.map(({ id }) => id) : [address.url];
-      let first: { readonly id: string } | undefined;
-      for (const id of ids) first ??= this.commands.remove(id);
-      for (const id of ids.slice(1)) this.commands.remove(id);
+      // One that is being registered is no rank of anything yet; by URL, as one may follow one that drains.
+      const urls = ranks.length > 0 ? ranks.map(({ url }) => url) : [address.url];
+      const [first] = urls.map((each) => this.commands.remove(each));
       if (first === undefined) throw workerNotFound('with this URL');
       return { id: first.id, url: address.url };
     });

@@ -399,4 +399,22 @@ describe('DELETE /workers/{id}', () => {
     await flush();
     expect(registry.all().map((it) => it.id)).toEqual([json.worker_id]);
   });
+
+  it('by URL, calls off what was to follow a worker that drains; by id, that worker alone', async () => {
+    const { add, call, flush, registry } = await boot();
+    const old = await add({ url: E1 });
+    await call('DELETE', `/workers/${old}`);
+    const { json } = await call('POST', '/workers', { url: E1 });
+    const byUrl = await call('DELETE', `/workers/${encodeURIComponent(E1)}`);
+    expect(byUrl.json).toMatchObject({ worker_id: old });
+    await flush();
+    expect(registry.total).toBe(0);
+    expect((await call('GET', `/workers/${json.worker_id}`)).status).toBe(404);
+    const again = await add({ url: E1 });
+    await call('DELETE', `/workers/${again}`);
+    const next = await call('POST', '/workers', { url: E1 });
+    await call('DELETE', `/workers/${again}`);
+    await flush();
+    expect(registry.all().map((it) => it.id)).toEqual([next.json.worker_id]);
+  });
 });
