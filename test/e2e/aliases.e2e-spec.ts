@@ -93,7 +93,10 @@ describe('model aliases', () => {
       const body = { model: 'r', query: 'q', documents: ['a', 'b'] };
       const got = await send(`${gateway.url}/rerank`, { body });
       expect(got.status).toBe(200);
-      expect(vllm.requestsTo('/v1/rerank').at(-1)?.jsonObject()).toEqual({ ...body, model: 'ranker' });
+      expect(vllm.requestsTo('/v1/rerank').at(-1)?.jsonObject()).toEqual({
+        ...body,
+        model: 'ranker',
+      });
       expect(got.json['model']).toBe('ranker');
     } finally {
       await workers.remove(id);

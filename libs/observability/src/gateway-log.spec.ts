@@ -42,6 +42,12 @@ describe('GatewayLog', () => {
     expect(loud.lines).toMatchObject([{ level: 'debug', target: 'smg::RouterExplorer' }]);
   });
 
+  it('leaves what stops the start to whoever starts: Nest throws it after logging its stack', () => {
+    const { log, lines } = record('info');
+    log.logger.error(new Error('no such file'), 'ExceptionHandler');
+    expect(lines).toEqual([]);
+  });
+
   it("serves Nest's Logger, objects and errors included", () => {
     const { log, lines } = record();
     const before = Logger.overrideLogger.bind(Logger);

@@ -15,6 +15,9 @@ const NEST_CONTEXTS: ReadonlySet<unknown> = new Set([
   'RouterExplorer',
 ]);
 
+/** Where Nest logs, with its stack, what it then throws to whoever starts the application; they say it. */
+const START_FAILURES = 'ExceptionHandler';
+
 const isContext = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= CONTEXT_LIMIT && !value.includes('\n');
 
@@ -47,7 +50,8 @@ export class GatewayLogger extends Logger {
   }
 
   override error(message: unknown, ...params: unknown[]): void {
-    super.error(message, ...targeted(params));
+    if (params.at(-1) === START_FAILURES) this.debug(message, ...params);
+    else super.error(message, ...targeted(params));
   }
 
   override fatal(message: unknown, ...params: unknown[]): void {

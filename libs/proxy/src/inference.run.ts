@@ -29,7 +29,7 @@ import { refuseWithoutCredentials } from './kinds/realtime-credentials';
 import { eventReply, pairRun, targetOf, unsupported } from './pd/open-pair';
 import { type PairHost } from './pd/pair-host';
 import { type PairRun } from './pd/pair.run';
-import { DEFAULT_SELECTION_RETRY, type SelectionRetry } from './proxy.options';
+import { DEFAULT_SELECTION_RETRY, ONE_ATTEMPT, type SelectionRetry } from './proxy.options';
 import { onResponseOver } from './response-over';
 import { type BackendType, type RouteCells } from './router.metrics';
 import { requestTo } from './request-to';
@@ -40,8 +40,6 @@ import { recordingOf } from './recording-of';
 import { takeShare, TenantShare } from './tenant.share';
 import { type AttemptOwner, type RunningAttempt, UpstreamAttempt } from './upstream.attempt';
 import { stampAnswer, writeAnswer } from './write-answer';
-
-const ONE_ATTEMPT: SelectionRetry = Object.freeze({ ...DEFAULT_SELECTION_RETRY, maxAttempts: 1 });
 
 /**
  * One request from its head to its last byte: credentials, body, facts, then attempts until one

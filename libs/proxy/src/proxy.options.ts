@@ -54,5 +54,11 @@ export const DEFAULT_SELECTION_RETRY: SelectionRetry = Object.freeze({
   jitterFactor: 0.2,
 });
 
+/** `--disable-retries`. */
+export const ONE_ATTEMPT: SelectionRetry = Object.freeze({
+  ...DEFAULT_SELECTION_RETRY,
+  maxAttempts: 1,
+});
+
 /** Token of {@link ProxyOptions}. */
 export const PROXY_OPTIONS = 'smg:proxy-options';
