@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { FanoutError, RL, paused } from 'smg-gateway/client';
+import { FanoutError, RL, paused, type FanoutResult } from 'smg-gateway/client';
 
 // Puts a checkpoint on every SGLang engine that a selector names, all at once: pause, load, resume; then asks for one
 // answer and checks that the new weights made it. Exit code 0 if they did, 1 if anything failed, 2 if the command line is
@@ -60,24 +60,38 @@ function flagsOf(): Flags | 'help' {
   };
 }
 
+/** Aborts at Ctrl-C and its like: the waiting is over, the resume is still sent. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      controller.abort(new Error(`${signal}: given up`));
+    });
+  }
+  return controller.signal;
+}
+
 /** Whoever waits, waits for the slowest engine. Engines are resumed whatever happens. */
-async function refit(rl: RL, { selector, modelPath, weightVersion }: Flags): Promise<void> {
-  await paused(rl, selector, async (pause) => {
+async function refit(rl: RL, flags: Flags, signal: AbortSignal): Promise<void> {
+  const { selector, modelPath, weightVersion } = flags;
+  const run = async (pause: FanoutResult): Promise<void> => {
     say(`paused ${pause.succeeded} engines`);
     const body = { model_path: modelPath, weight_version: weightVersion, flush_cache: true };
-    const report = await rl.fanout('update_weights_from_disk', body, { selector });
+    const report = await rl.fanout('update_weights_from_disk', body, { selector, signal });
     for (const { url, body: answer, latencyMs } of Object.values(report.results)) {
       const { success, message } = (answer ?? {}) as { success?: unknown; message?: unknown };
       // An engine can refuse with a 200.
       if (success === false) throw new Error(`${url} refused: ${String(message)}`);
       say(`${url}: version ${weightVersion}, loaded in ${latencyMs} ms`);
     }
-  });
+  };
+  await paused(rl, selector, run, { signal });
   say('resumed');
 }
 
 /** Asks for one answer and compares the version it is stamped with. */
-async function probe(rl: RL, { apiKey, weightVersion, timeoutMs }: Flags): Promise<void> {
+async function probe(rl: RL, flags: Flags, signal: AbortSignal): Promise<void> {
+  const { apiKey, weightVersion, timeoutMs } = flags;
   const response = await fetch(`${rl.baseUrl}/generate`, {
     method: 'POST',
     headers: {
@@ -87,7 +101,7 @@ async function probe(rl: RL, { apiKey, weightVersion, timeoutMs }: Flags): Promi
       ...(apiKey === undefined || apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` }),
     },
     body: JSON.stringify({ text: 'Hello!', sampling_params: { max_new_tokens: 4 } }),
-    signal: AbortSignal.timeout(timeoutMs),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`/generate answered ${response.status} ${text.slice(0, 500)}`);
@@ -110,8 +124,9 @@ async function probe(rl: RL, { apiKey, weightVersion, timeoutMs }: Flags): Promi
 async function main(flags: Flags): Promise<void> {
   const { smg, apiKey, timeoutMs } = flags;
   const rl = new RL({ baseUrl: smg, apiKey, timeoutMs });
-  await refit(rl, flags);
-  await probe(rl, flags);
+  const signal = interruption();
+  await refit(rl, flags, signal);
+  await probe(rl, flags, signal);
 }
 
 /** What went wrong, in a line or two. An error of several is told as them all. */

@@ -5,7 +5,7 @@ checks that the new weights made it.
     pip install ./clients/python
     python3 examples/rl/refit_from_disk.py --model-path /checkpoints/step-42 --weight-version 42 --selector engine=sglang
 
-Exit code 0 if it did, 1 if anything failed, 2 if the command line is wrong.
+Exit code 0 if it did, 1 if anything failed, 2 if the command line is wrong, 128 and its number after a signal.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import argparse
 import http.client
 import json
 import os
+import signal
 import sys
 import urllib.error
 import urllib.request
+from types import FrameType
 from typing import Any, Optional
 
 from smg.rl import RL, FanoutError, RlError, paused
@@ -43,6 +45,12 @@ def flags(argv: Optional[list[str]] = None) -> argparse.Namespace:
         help="of one step, above the gateway's --rl-control-timeout-secs [%(default)s]",
     )
     return parser.parse_args(argv)
+
+
+def give_up(number: int, frame: Optional[FrameType]) -> None:
+    """Leaves by way of the resume, where the default would end the process and leave engines paused."""
+    signal.signal(number, signal.SIG_IGN)  # shells tell some of them twice
+    sys.exit(128 + number)
 
 
 def refit(rl: RL, selector: str, model_path: str, weight_version: str) -> None:
@@ -87,6 +95,8 @@ def probe(smg: str, api_key: Optional[str], weight_version: str, timeout: float)
 
 def main() -> int:
     args = flags()
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, give_up)
     try:
         rl = RL(args.smg, api_key=args.api_key, timeout=args.timeout)
         refit(rl, args.selector, args.model_path, args.weight_version)

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { MockEngine } from '@smg/testing';
 import { FakeGateway, reportOf } from '../../clients/typescript/test/support/fake-gateway';
@@ -14,7 +14,12 @@ interface Ended {
 }
 
 /** Runs an example as its page says; killed after a while. */
-function example(name: string, argv: readonly string[], env: object = {}): Promise<Ended> {
+function example(
+  name: string,
+  argv: readonly string[],
+  env: object = {},
+  onSaid: (said: string, child: ChildProcess) => void = () => undefined,
+): Promise<Ended> {
   const child = spawn(process.execPath, [join(ROOT, 'dist/examples/rl', name), ...argv], {
     env: { ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -22,7 +27,10 @@ function example(name: string, argv: readonly string[], env: object = {}): Promi
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (part: Buffer) => (said += part.toString()));
+    stream.on('data', (part: Buffer) => {
+      said += part.toString();
+      onSaid(said, child);
+    });
   }
   return new Promise((resolve) => {
     child.once('close', (code) => {
@@ -133,6 +141,23 @@ describe('examples/rl, against the gateway', () => {
     const { code, said } = await example('refit-from-disk.js', argv);
     expect({ code, said }).toEqual({ code: 2, said: expect.stringContaining('usage:') });
   });
+
+  it.each(['SIGHUP', 'SIGINT', 'SIGTERM'] as const)(
+    'refit-from-disk.js resumes at %s during the load, and ends with 1',
+    async (signal) => {
+      first.behave({ route: '/update_weights_from_disk', times: 1, delayMs: 15_000 });
+      const onSaid = (said: string, child: ChildProcess): void => {
+        if (said.endsWith('paused 2 engines\n')) child.kill(signal);
+      };
+      const argv = flags(gateway.url, '8');
+      const ended = await example('refit-from-disk.js', argv, { SMG_API_KEY: KEY }, onSaid);
+      expect(ended).toEqual({ code: 1, said: `paused 2 engines\n${signal}: given up\n` });
+      expect(await rows()).toEqual([
+        expect.stringMatching(/^active/),
+        expect.stringMatching(/^active/),
+      ]);
+    },
+  );
 
   it('rolling-refit.js leaves an engine that refused its weights paused, and ends with 1', async () => {
     first.behave({

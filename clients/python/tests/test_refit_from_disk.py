@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import unittest
 from typing import ClassVar
 
 from smg.rl import RL
-from tests.support import ROOT, SOURCES, Answer, FakeServer, Program, Received, fetch, gateway, mock_engine, report
+from tests.support import ROOT, SOURCES, Answer, FakeServer, Program, Received, fetch, gateway, mock_engine, report, until
 
 SCRIPT = str(ROOT / "examples" / "rl" / "refit_from_disk.py")
 KEY = "operators-key-1"
 BODY = {"text": "hi", "sampling_params": {"max_new_tokens": 1}}
 
 
+def start(*argv: str, **env: str) -> Program:
+    paths = os.pathsep.join([str(SOURCES), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    return Program([sys.executable, SCRIPT, *argv], {"PYTHONPATH": paths, **env})
+
+
 def refit(*argv: str, **env: str) -> tuple[int, str]:
     """Runs the example; exit code and what it said."""
-    paths = os.pathsep.join([str(SOURCES), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    program = Program([sys.executable, SCRIPT, *argv], {"PYTHONPATH": paths, **env})
+    program = start(*argv, **env)
     try:
         code = program.process.wait(60)
     finally:
@@ -130,6 +135,19 @@ class AgainstOddAnswers(unittest.TestCase):
         code, said = self.refit()
         self.assertEqual((code, "no such checkpoint" in said), (1, True), said)
         self.assertTrue(self.server.requests[-1].path.endswith("/continue_generation"))
+
+    def test_resumes_at_a_signal_during_the_load(self) -> None:
+        self.update = Answer(body=report("w1"), delay=3)
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number.name):
+                self.server.requests.clear()
+                program = start("--smg", self.server.url, "--model-path", "/m", "--weight-version", "7", "--timeout", "20")
+                self.addCleanup(program.kill)
+                until("it loads", lambda: len(self.server.requests) == 2)
+                program.process.send_signal(number)
+                self.assertEqual(program.process.wait(60), 128 + number, program.output)
+                self.assertTrue(self.server.requests[-1].path.endswith("/continue_generation"))
+                self.assertNotIn("Traceback", program.output)
 
 
 if __name__ == "__main__":
