@@ -1,4 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
+import { until } from '../../../test/support/until';
 import { EngineFleet } from './engine-fleet';
 import { type EnginePlan } from './engine.process';
 
@@ -30,7 +32,30 @@ const isThere = (pid: number): boolean => {
   }
 };
 
+/** Whether somebody still watches over the group of an engine. */
+const isWatched = (pid: number): boolean =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .some((name) => {
+      try {
+        const words = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
+        return words.includes('smg-engine-watch') && words.includes(String(pid));
+      } catch {
+        return false;
+      }
+    });
+
 describe('EngineFleet', () => {
+  it('lets go of a group that is gone while others go on', async () => {
+    const { fleet, logs } = fleetOf(['setTimeout(() => {}, 300)', 'setInterval(() => {}, 1000)']);
+    const [gone = 0, stays = 0] = logs.map(pidIn);
+    await until('both are watched', () => isWatched(gone) && isWatched(stays));
+    await until('the one that ended is not', () => !isWatched(gone));
+    expect(isWatched(stays)).toBe(true);
+    await fleet.stop();
+    await until('nobody is', () => !isWatched(stays));
+  });
+
   it('kills what does not end in time, and says so', async () => {
     const { fleet, output, logs } = fleetOf([STUBBORN, 'setInterval(() => {}, 1000)'], 100);
     await new Promise((up) => output.once('data', up));

@@ -5,6 +5,9 @@ import { type EngineCommand } from './engine-command';
 import { prefixOutput } from './prefix-output';
 import { ProcessGroup } from './process-group';
 
+/** Between looks whether what an engine left behind is gone. */
+const LEFT_BEHIND_MS = 1000;
+
 /** One engine to start. */
 export interface EnginePlan {
   readonly index: number;
@@ -52,9 +55,18 @@ export class EngineProcess {
         this.isOver = true;
         // What it leaves behind is of no use without it.
         this.terminate();
+        this.untilGone();
         resolve(signal === null ? `exit code ${code ?? 'unknown'}` : `signal ${signal}`);
       });
     });
+  }
+
+  /** With others that go on, its group must be let go of before its number is given to strangers. */
+  private untilGone(): void {
+    const look = setInterval(() => {
+      if (!this.isAlive) clearInterval(look);
+    }, LEFT_BEHIND_MS);
+    look.unref();
   }
 
   get name(): string {

@@ -21,6 +21,7 @@ export const GROUP_END_SECS = 30;
 /** A process group that outlives neither its owner nor its use. */
 export class ProcessGroup {
   private readonly watch: ChildProcess;
+  private isGone = false;
 
   /** @param id of the group, which is that of the process it began with. */
   constructor(private readonly id: number) {
@@ -41,17 +42,21 @@ export class ProcessGroup {
 
   /** @returns whether there was anybody to send it to. */
   signal(signal: NodeJS.Signals | 0): boolean {
+    if (this.isGone) return false;
     try {
       process.kill(-this.id, signal);
       return true;
     } catch (error) {
       // EPERM: somebody is there who may not be signalled.
-      return (error as NodeJS.ErrnoException).code === 'EPERM';
+      if ((error as NodeJS.ErrnoException).code === 'EPERM') return true;
+      this.release();
+      return false;
     }
   }
 
-  /** To be called when the group is gone: its number may soon be another's. */
+  /** For a group that is gone: its number may soon be another's, so nobody is signalled any more. */
   release(): void {
-    this.watch.stdin?.end('\n');
+    if (!this.isGone) this.watch.stdin?.end('\n');
+    this.isGone = true;
   }
 }
