@@ -61,4 +61,19 @@ describe('prefixOutput', () => {
     expect(from.isPaused()).toBe(false);
     from.destroy();
   });
+
+  it('reads on when nobody reads what it writes any more', async () => {
+    const from = new PassThrough();
+    const to = new Writable({ highWaterMark: 8, write: () => undefined });
+    to.on('error', () => undefined);
+    const done = prefixOutput(from, to, '');
+    from.write('0123456789\n');
+    await turn();
+    expect(from.isPaused()).toBe(true);
+    to.destroy(new Error('EPIPE'));
+    await turn();
+    from.end('0123456789\n');
+    await done;
+    expect(to.listenerCount('drain')).toBe(0);
+  });
 });
