@@ -40,6 +40,9 @@ const project = (displayName, testMatch) => ({
 
 module.exports = {
   testTimeout: 20_000,
+  // Most suites wait for sockets and clocks more than they compute. A worker keeps what its suites loaded.
+  maxWorkers: 2,
+  workerIdleMemoryLimit: '1GB',
   projects: [
     project('unit', ['<rootDir>/{src,libs}/**/*.spec.ts', '<rootDir>/bench/**/*.spec.ts']),
     project('e2e', ['<rootDir>/test/e2e/**/*.e2e-spec.ts']),
