@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
-import { until } from '../../../test/support/until';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { EngineFleet } from './engine-fleet';
 import { type EnginePlan } from './engine.process';
 
@@ -44,6 +44,13 @@ const isWatched = (pid: number): boolean =>
         return false;
       }
     });
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  for (let tries = 0; !holds(); tries += 1) {
+    if (tries === 500) throw new Error(`in vain: ${what}`);
+    await sleep(10);
+  }
+}
 
 describe('EngineFleet', () => {
   it('lets go of a group that is gone while others go on', async () => {
