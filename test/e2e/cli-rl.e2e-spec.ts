@@ -330,6 +330,18 @@ describe('smg rl: gateways that refuse, lines that cannot be', () => {
     }
   });
 
+  it('a token that is an ordinary word changes no answer', async () => {
+    const plain = await startGateway({ rl: { enabled: true } }, { engines: [sglang] });
+    try {
+      const end = await runRl(['workers', '--url', plain.url], {
+        env: { SMG_ADMIN_TOKEN: 'sglang' },
+      });
+      expect(end).toMatchObject({ code: 0, stdout: expect.stringContaining(' sglang ') });
+    } finally {
+      await plain.close();
+    }
+  });
+
   it('something else than a gateway; what it echoes hides the token', async () => {
     const echo: Server = createServer((request, response) => {
       response.end(JSON.stringify({ you: request.headers.authorization }));

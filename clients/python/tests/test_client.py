@@ -469,15 +469,19 @@ class Secrets(FakeServerCase):
             self.assertNotIn(KEY, str(caught.exception))
 
     def test_an_answer_that_echoes_the_request_does_not_show_it(self) -> None:
-        echo = f"denied: authorization: Bearer {KEY}"
-        for body in (echo, {"error": "denied", "message": echo}):
-            self.answer(body, status=403)
-            with self.assertRaises(RlError) as caught:
-                RL(self.server.url, KEY).workers()
-            error = caught.exception
-            for text in (str(error), repr(error), repr(error.payload)):
-                self.assertIn("denied", text)
-                self.assertNotIn(KEY, text)
+        for echo in (f"denied: authorization: Bearer {KEY}", f"denied: unknown key {KEY}"):
+            for body in (echo, {"error": "denied", "message": echo}):
+                self.answer(body, status=403)
+                with self.assertRaises(RlError) as caught:
+                    RL(self.server.url, KEY).workers()
+                error = caught.exception
+                for text in (str(error), repr(error), repr(error.payload)):
+                    self.assertIn("denied", text)
+                    self.assertNotIn(KEY, text)
+
+    def test_a_key_that_is_an_ordinary_word_changes_no_success(self) -> None:
+        self.answer({"workers": [{"id": "w1", "engine": "sglang"}]})
+        self.assertEqual(RL(self.server.url, "sglang").workers()[0].engine, "sglang")
 
 
 if __name__ == "__main__":

@@ -67,19 +67,26 @@ export class Transport {
       // Called without a receiver: a browser's fetch insists.
       const send = this.#fetch;
       const answer = await send(url, request);
-      return { status: answer.status, payload: this.#read(await answer.text()) };
+      return { status: answer.status, payload: this.#read(answer.status, await answer.text()) };
     });
   }
 
-  #read(text: string): unknown {
-    const key = this.#authorization;
-    // Something on the way may echo what it was sent; the key must not end up in an error text.
-    const safe = key === undefined ? text : text.replaceAll(key, 'Bearer ***');
+  #read(status: number, text: string): unknown {
+    const safe = this.#withoutKey(status, text);
     try {
       return this.#parse(safe);
     } catch {
       return safe;
     }
+  }
+
+  /** Something on the way may echo what it was sent; the key must not end up in an error text. */
+  #withoutKey(status: number, text: string): string {
+    if (this.#authorization === undefined) return text;
+    const safe = text.replaceAll(this.#authorization, 'Bearer ***');
+    // In a success the key alone is left: a short one may be part of any word.
+    if (status >= 200 && status <= 299) return safe;
+    return safe.replaceAll(this.#authorization.slice('Bearer '.length), '***');
   }
 }
 

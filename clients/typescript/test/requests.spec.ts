@@ -240,6 +240,14 @@ describe('the key', () => {
     const error = await rejection(rl.workers());
     expect(error.message).toBe('no (HTTP 401): got Bearer ***');
     expect(inspect(error, { depth: 9 })).not.toContain(KEY);
+    fake.replies = [{ status: 401, body: { error: 'no', message: `unknown key ${KEY}` } }];
+    expect((await rejection(rl.workers())).message).toBe('no (HTTP 401): unknown key ***');
+  });
+
+  it('that is an ordinary word changes no success', async () => {
+    fake.replies = [{ body: { workers: [{ id: 'w1', engine: 'sglang' }] } }];
+    const [worker] = await new RL({ baseUrl: fake.url, apiKey: 'sglang' }).workers();
+    expect(worker?.engine).toBe('sglang');
   });
 
   it('goes nowhere else: redirects are not followed', async () => {

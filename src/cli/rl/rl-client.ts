@@ -80,7 +80,8 @@ export class RlClient {
         incoming.on('error', reject);
         incoming.on('end', () => {
           const text = Buffer.concat(chunks).toString('utf8');
-          resolve({ status: incoming.statusCode ?? 0, text: this.withoutToken(text) });
+          const status = incoming.statusCode ?? 0;
+          resolve({ status, text: this.withoutToken(status, text) });
         });
       });
       outgoing.setSocketKeepAlive(true, KEEP_ALIVE_PROBES_MS);
@@ -90,9 +91,12 @@ export class RlClient {
   }
 
   /** Something on the way may echo what it was sent. */
-  private withoutToken(text: string): string {
+  private withoutToken(status: number, text: string): string {
     const { token } = this.settings;
-    return token === undefined ? text : text.replaceAll(token, '***');
+    if (token === undefined) return text;
+    // In a success the token alone is left: a short one may be part of any word.
+    const isSuccess = status >= 200 && status <= 299;
+    return text.replaceAll(isSuccess ? `Bearer ${token}` : token, '***');
   }
 }
 

@@ -58,8 +58,11 @@ class Transport:
             status: int = response.status
             raw: bytes = response.read()
         if self._authorization is not None:
-            # Something on the way may echo what it was sent; the key must not end up in an error text.
+            # Something on the way may echo what it was sent; the key must not end up in an error text. In a success the key
+            # alone is left: a short one may be part of any word.
             raw = raw.replace(self._authorization.encode("ascii"), b"Bearer ***")
+            if not 200 <= status <= 299:
+                raw = raw.replace(self._authorization.removeprefix("Bearer ").encode("ascii"), b"***")
         return status, _parsed(raw)
 
 
