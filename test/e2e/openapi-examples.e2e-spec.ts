@@ -41,9 +41,20 @@ function triesOf(document: Json): Try[] {
   );
 }
 
+/** Routes of vLLM and its kin, which SGLang has not. */
+const TOKEN_ROUTES = new Set([
+  '/inference/v1/generate',
+  '/skyrl/v1/generate',
+  '/v1/chat/completions/render',
+  '/tokenize',
+  '/detokenize',
+]);
+
 describe('the examples of the OpenAPI document', () => {
   let engines: MockEngine[];
   let gateway: RunningGateway;
+  /** In front of an engine that has the routes of {@link TOKEN_ROUTES}. */
+  let tokens: RunningGateway;
   let document: Json;
   let ids: Record<string, string>;
 
@@ -57,6 +68,9 @@ describe('the examples of the OpenAPI document', () => {
       api_key: 'own',
       labels: { realtime: 'true' },
     });
+    const vllm = await new MockEngine({ kind: 'vllm' }).start();
+    engines.push(vllm);
+    tokens = await startGateway({}, { engines: [vllm] });
     document = (await send(`${gateway.url}/openapi.json`)).json;
     const { workers } = (await send(`${gateway.url}/workers`)).json;
     const post = async (path: string, body: object): Promise<Json> =>
@@ -74,12 +88,14 @@ describe('the examples of the OpenAPI document', () => {
   });
   afterAll(async () => {
     await gateway.close();
+    await tokens.close();
     for (const engine of engines) await engine.stop();
   });
 
   /** What exists, in the place of what stands in the example. */
   const valueOf = (path: string, parameter: Json): string => {
     const { name, schema } = parameter as { name: string; schema: Json };
+    if (name === 'url') return ids['url'] ?? '';
     if (name === 'item_id') return ids['item'] ?? '';
     if (name !== 'id') return String(schema['example']);
     if (path.startsWith('/v1/responses')) return ids['response'] ?? '';
@@ -101,7 +117,8 @@ describe('the examples of the OpenAPI document', () => {
         query.set(parameter['name'], valueOf(path, parameter));
       }
     }
-    const url = `${gateway.url}${target}${query.size > 0 ? `?${query.toString()}` : ''}`;
+    const { url: base } = TOKEN_ROUTES.has(path) ? tokens : gateway;
+    const url = `${base}${target}${query.size > 0 ? `?${query.toString()}` : ''}`;
     // A replaced worker keeps its URL.
     const own = method === 'PUT' ? { ...(body as Json), url: ids['url'] } : body;
     const answer = await send(url, { method, ...(own === undefined ? {} : { body: own }) });
@@ -118,6 +135,7 @@ describe('the examples of the OpenAPI document', () => {
   it('work when pasted: each gets a success that is documented', async () => {
     const found: string[] = [];
     const order = ({ method, path, body }: Try): number => {
+      if (path === '/remove_worker') return 2;
       if (method !== 'DELETE') return body === undefined ? 0 : 1;
       // What is inside goes first.
       return 100 - path.split('/').length;

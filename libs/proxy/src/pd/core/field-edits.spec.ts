@@ -26,7 +26,8 @@ describe('editFields', () => {
   });
 
   it('does to any object what it would do to the parsed one', () => {
-    const key = fc.constantFrom('a', 'b', 'c', 'stream', 'n', '"', '\\', 'é');
+    // Not a backslash alone: V8 13 (Node 24) then reads the key `"` of a later object of that shape as `\\`.
+    const key = fc.constantFrom('a', 'b', 'c', 'stream', 'n', '"', 'x\\y', 'é');
     const object = fc.dictionary(key, fc.jsonValue({ maxDepth: 3 }));
     const edits = fc.dictionary(key, fc.option(fc.jsonValue({ maxDepth: 1 }), { nil: undefined }));
     fc.assert(
