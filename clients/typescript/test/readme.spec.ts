@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { MockEngine } from '@smg/testing';
 import { startRl } from '../../../test/e2e/support/rl';
+import { workersOf } from '../../../test/support/workers';
 import { until } from '../../../test/support/until';
 import { RL } from '../src';
 
@@ -24,10 +25,14 @@ const blocks = (language: string): string[] => {
 it('the walk through says what the page says', async () => {
   const engines = [new MockEngine({ kind: 'sglang' }), new MockEngine({ kind: 'sglang' })];
   await Promise.all(engines.map((engine) => engine.start()));
-  const gateway = await startRl({}, { engines });
+  // Rows come by URL and failures by id, which follows the order of registration: one order for both.
+  engines.sort((one, other) => (one.url < other.url ? -1 : 1));
+  const [first, second] = engines as [MockEngine, MockEngine];
+  const gateway = await startRl({}, { engines: [first] });
   const home = mkdtempSync(join(tmpdir(), 'smg-readme-'));
   try {
     const rl = new RL({ baseUrl: gateway.url });
+    await workersOf(gateway.url).added({ url: second.url });
     await until('both are known by kind', async () =>
       (await rl.workers()).every(({ engine }) => engine === 'sglang'),
     );
