@@ -52,7 +52,7 @@ export function parseCommandLine(
   io: CommandLineIo,
   versions: ProgramVersions,
 ): CommandLine {
-  const answer = answerAtOnce(argv, versions);
+  const answer = answerAtOnce(argv, versions, renderHelp);
   if (answer !== undefined) return print(answer);
 
   const flags = readArgv(argv);
@@ -69,13 +69,17 @@ export function parseCommandLine(
   }
 }
 
-/** Help and versions are answered before anything is checked. */
-function answerAtOnce(argv: readonly string[], versions: ProgramVersions): string | undefined {
+/** Help and versions are answered before anything is checked; what stands behind `--` is not ours. */
+export function answerAtOnce(
+  argv: readonly string[],
+  versions: ProgramVersions,
+  help: () => string,
+): string | undefined {
   const end = argv.indexOf('--');
   const words = new Set(end < 0 ? argv : argv.slice(0, end));
   if (words.has('--version-verbose')) return versions.verbose;
   if (words.has('--version') || words.has('-V')) return versions.short;
-  return words.has('--help') || words.has('-h') ? renderHelp() : undefined;
+  return words.has('--help') || words.has('-h') ? help() : undefined;
 }
 
 function decide(

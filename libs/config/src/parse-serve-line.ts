@@ -10,6 +10,7 @@ import { type ServeSettings } from './core/serve/serve.options';
 import { GATEWAY_PREFIX, splitServeArgv } from './core/serve/split-serve-argv';
 import { printConfig } from './core/print-config';
 import {
+  answerAtOnce,
   type CommandLine,
   type CommandLineIo,
   type ProgramVersions,
@@ -45,7 +46,7 @@ export function parseServeLine(
   io: CommandLineIo,
   versions: ProgramVersions,
 ): ServeLine {
-  const answer = answerAtOnce(argv, versions);
+  const answer = answerAtOnce(argv, versions, renderServeHelp);
   if (answer !== undefined) return print(answer);
 
   const split = splitServeArgv(argv);
@@ -78,15 +79,6 @@ export function parseServeLine(
     if (error instanceof ConfigError) return refuse([...problems, ...error.problems]);
     throw error;
   }
-}
-
-/** As `smg launch` answers, but `-V` and the like behind `--` are the engine's. */
-function answerAtOnce(argv: readonly string[], versions: ProgramVersions): string | undefined {
-  const end = argv.indexOf('--');
-  const words = new Set(end < 0 ? argv : argv.slice(0, end));
-  if (words.has('--version-verbose')) return versions.verbose;
-  if (words.has('--version') || words.has('-V')) return versions.short;
-  return words.has('--help') || words.has('-h') ? renderServeHelp() : undefined;
 }
 
 /** What the gateway is told whatever else it is told; the last value of an option counts. */
